@@ -1,0 +1,62 @@
+"""Every error adamroute raises on purpose.
+
+AdamrouteError
+├── ConfigError        a YAML file or an option is wrong
+├── ShopError          a shop folder cannot be read as it stands
+├── ArtifactError      a stage's folder is missing, half there, or made from other inputs
+├── RequestError       one request is wrong; `field` names the part of the body
+│   └── PolicyError    the policy string is not one we know
+├── ThetaError         alpha or budget out of range
+├── ModelError         weights are missing or not what they should be
+├── LabelError         label rows that cannot be used
+└── CalibrationError   too little to calibrate on
+
+A message says where, got, wanted, next step.
+"""
+
+
+class AdamrouteError(Exception):
+    """Base of all errors raised on purpose; its text is fit for a user's eyes."""
+
+
+class ConfigError(AdamrouteError):
+    """A YAML file or a command-line option is wrong."""
+
+
+class ShopError(AdamrouteError):
+    """A shop folder cannot be read as it stands."""
+
+
+class ArtifactError(AdamrouteError):
+    """A stage's folder is missing, half there, or was made from other inputs."""
+
+
+class RequestError(AdamrouteError):
+    """One request is wrong."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field  # the part of the request that is wrong, as in the HTTP body
+
+    def __reduce__(self) -> tuple[type["RequestError"], tuple[str, str]]:
+        return type(self), (self.field, str(self))  # crosses Ray's process border whole
+
+
+class PolicyError(RequestError):
+    """The policy string is not one we know."""
+
+
+class ThetaError(AdamrouteError):
+    """Alpha or budget out of range."""
+
+
+class ModelError(AdamrouteError):
+    """Weights are missing or not what they should be."""
+
+
+class LabelError(AdamrouteError):
+    """Label rows that cannot be used."""
+
+
+class CalibrationError(AdamrouteError):
+    """Too little to calibrate on."""

@@ -1,0 +1,1 @@
+"""The only room that touches torch and transformers; imported when used, not before."""

@@ -1,0 +1,1 @@
+"""Encoders' seams, the two branch indexes, dual recall, ranks and their replay."""

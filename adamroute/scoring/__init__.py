@@ -1,0 +1,1 @@
+"""Preference profiles and the scorers that order candidates."""

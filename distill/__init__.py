@@ -1,0 +1,1 @@
+"""Offline: labelling in bulk, synthetic requests, the teacher-versus-student report."""

@@ -1,0 +1,1 @@
+"""Ray Serve wiring: plain classes, wrapped in `build_app(config)`."""
