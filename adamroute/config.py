@@ -121,6 +121,13 @@ class WandbConfig(Section):
     project: str = "adamroute"
 
 
+class FoldConfig(Section):
+    """One of several ways to split the users; set by `report --folds`, not by a person."""
+
+    of: Annotated[int, Field(ge=3)]  # train, calibration and test need one each
+    number: Annotated[int, Field(ge=0)]
+
+
 class Config(Section):
     """All of one run."""
 
@@ -128,6 +135,7 @@ class Config(Section):
     shop: Path
     out: Path
     demo: DemoConfig | None = None
+    fold: FoldConfig | None = None
     seed: int = 0
     routing: RoutingConfig = RoutingConfig()
     encoders: EncoderConfig = EncoderConfig()

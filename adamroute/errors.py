@@ -9,7 +9,10 @@ AdamrouteError
 ├── ThetaError         alpha or budget out of range
 ├── ModelError         weights are missing or not what they should be
 ├── LabelError         label rows that cannot be used
-└── CalibrationError   too little to calibrate on
+├── CalibrationError   too little to calibrate on
+└── ServingError       the server cannot answer this request now; the client may try again
+    ├── BusyError      more requests than it takes at once, or a part of it is restarting
+    └── DeadlineError  no answer within the time a request may take
 
 A message says where, got, wanted, next step.
 """
@@ -60,3 +63,15 @@ class LabelError(AdamrouteError):
 
 class CalibrationError(AdamrouteError):
     """Too little to calibrate on."""
+
+
+class ServingError(AdamrouteError):
+    """The server cannot answer this request now; the client may try again."""
+
+
+class BusyError(ServingError):
+    """More requests than the server takes at once, or a part of it is restarting."""
+
+
+class DeadlineError(ServingError):
+    """No answer within the time a request may take."""

@@ -1,173 +1,98 @@
-"""Calibration: temperature, then P(regret <= epsilon), then a threshold and what it gains.
-
-Everything that is *measured* here (Brier score, offers, fallback_gain) uses confidences
-cross-fitted over users, so that no row is judged by a fit that saw it; what is *served* is fitted
-on all rows.
-"""
+"""The calibration stage: both routers on requests of users that training never saw."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adamroute.errors import CalibrationError
-from adamroute.routing.confidence import (
-    Calibration,
-    Estimate,
-    Logistic,
-    Offer,
-    confidence_features,
-    tempered,
+from adamroute.artifacts import (
+    Manifest,
+    is_fresh,
+    publish,
+    read_manifest,
+    stage_key,
+    write_manifest,
+    write_text,
 )
-from adamroute.stats import bootstrap_means, interval
-
-MIN_ROWS = 50  # fewer known outcomes than this certify nothing (STACK, "Confidence")
-OFFER_RATES = tuple(i / 20 for i in range(1, 20))
-FOLDS = 5
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """What both routers did on the calibration rows, [R] each."""
-
-    alpha_probs: Array  # [R, A], the student's, untempered
-    alphas: Array  # [R], the student's choice
-    soft: Array  # [R, A], soft label of the known outcome, marginal over K
-    student_regret: Array
-    teacher_regret: Array
-    can_fall_back: NDArray[np.bool_]  # rows with history: the others never reach the teacher
-    users: Sequence[str]
+from adamroute.config import Config
+from adamroute.models.lora_student import LoraStudent
+from adamroute.progress import Progress
+from adamroute.recall.loaded import load_index
+from adamroute.recall.replay import Ranks, price, recall_surfaces, regret, soft_labels
+from adamroute.routing.confidence import CALIBRATION_FILE
+from adamroute.routing.loaded import load_teacher, read_teacher_file
+from adamroute.routing.theta import Theta
+from adamroute.shop.catalogue import Shop
+from adamroute.shop.folds import open_shop
+from adamroute.shop.requests import known_queries, outcome_source
+from training.confidence import Array, Outcomes, fit_calibration
 
 
-def fit_calibration(
-    rows: Outcomes,
-    *,
-    epsilon: float,
-    fallback_rate: float,
-    calibrated_on: Literal["outcomes", "synthetic"],
-    hashes: dict[str, str],
-    seed: int,
-) -> Calibration:
-    """Fit on calibration rows; CalibrationError where there is nothing to fit on."""
-    if len(rows.alphas) < 2 or len(set(rows.users)) < 2:
-        raise CalibrationError(
-            f"calibration: {len(rows.alphas)} rows of {len(set(rows.users))} users, wanted at "
-            "least 2 of each. Give the shop queries with split `calibration`, or more requests"
-        )
-    temperature = fit_temperature(rows.alpha_probs, rows.soft)
-    features = confidence_features(tempered(rows.alpha_probs, temperature), rows.alphas)
-    good = rows.student_regret <= epsilon
-    logistic = fit_logistic(features, good)
-    held_out = cross_fitted(features, good, rows.users, seed)
-    threshold = float(np.quantile(logistic(features), fallback_rate, method="lower"))
-    gain = sent_gain(rows, held_out <= np.quantile(held_out, fallback_rate), seed)
-    return Calibration(
-        epsilon=epsilon,
-        temperature=temperature,
-        logistic=logistic,
-        threshold=threshold,
-        fallback_rate=fallback_rate,
-        verdict=verdict(gain, len(good)),
-        fallback_gain=gain,
-        offers=find_offers(rows, held_out, seed),
-        calibrated_on=calibrated_on,
-        n_rows=len(good),
-        n_users=len(set(rows.users)),
-        good_share=float(good.mean()),
-        brier=float(np.mean((held_out - good) ** 2)),
+def run_calibrate(config: Config, progress: Progress) -> Manifest:
+    """Write calibration/; nothing to do where it is fresh. CalibrationError: too few rows."""
+    folder, labels = config.stage("calibration"), config.stage("labels")
+    shop = open_shop(config)
+    hashes = {
+        "index": read_manifest(config.stage("index"), "build").hash,
+        "labels": read_manifest(labels, "label").hash,
+        "student": read_manifest(config.stage("student"), "train").hash,
+    }
+    inputs = {**hashes, "shop": shop.hash}
+    settings = {
+        "fallback_rate": config.calibration.fallback_rate,
+        "epsilon": config.routing.epsilon,
+        "seed": config.seed,
+    }
+    if is_fresh(folder, "calibrate", stage_key("calibrate", settings, inputs)):
+        return read_manifest(folder, "calibrate")
+    rows = _ask_both(config, shop, progress)
+    calibration = fit_calibration(
+        rows,
+        epsilon=config.routing.epsilon,
+        fallback_rate=config.calibration.fallback_rate,
+        calibrated_on=outcome_source(shop),
         hashes=hashes,
+        seed=config.seed,
+    )
+    with publish(folder) as scratch:
+        write_text(scratch / CALIBRATION_FILE, calibration.model_dump_json(indent=2) + "\n")
+        return write_manifest(
+            scratch, stage="calibrate", config=settings, inputs=inputs,
+            counts={"rows": calibration.n_rows, "verdict": calibration.verdict},
+        )  # fmt: skip
+
+
+def _ask_both(config: Config, shop: Shop, progress: Progress) -> Outcomes:
+    """What student and teacher answer on the calibration requests, held against the outcomes."""
+    index = load_index(config.stage("index"), config.encoders.threads)
+    labels = config.stage("labels")
+    constants, teacher = read_teacher_file(labels), load_teacher(labels, index, config)
+    student = LoraStudent.load(config.stage("student"), config.student.threads)
+    queries = known_queries(shop, labels, "calibration")
+    requests = [shop.request(query) for query in queries]
+    tasks = teacher.tasks(requests)
+    predictions = []
+    with progress.task("calibration: student", len(queries)) as advance:
+        for task in tasks:
+            said = student.predict(task.request.query, task.profile, task.text_vector)
+            predictions.append(said)
+            advance(1)
+    answers = teacher.decide_many(requests)
+    encoded = index.encode([query.text for query in queries])
+    rows = np.array([shop.catalogue.row(query.target_id) for query in queries], np.int64)
+    text, mm = index.recall.ranks(encoded.text, encoded.mm, rows)
+    utilities = recall_surfaces(text, mm, constants.bins) - price(constants.bins, constants.lam)
+    return Outcomes(
+        alpha_probs=np.array([said.alpha_probs for said in predictions]),
+        alphas=np.array([said.theta.alpha for said in predictions]),
+        soft=soft_labels(utilities).sum(axis=2),
+        student_regret=_regrets(text, mm, [said.theta for said in predictions]),
+        teacher_regret=_regrets(text, mm, [answer.theta for answer in answers]),
+        can_fall_back=np.array([answer.source == "teacher" for answer in answers]),
+        users=[query.user_id for query in queries],
     )
 
 
-def verdict(gain: Estimate | None, n_rows: int) -> Literal["gain", "no_gain", "uncertified"]:
-    """`gain` only with the whole 95 % interval above 0; too few rows can't say either way."""
-    if n_rows < MIN_ROWS:
-        return "uncertified"
-    return "gain" if gain is not None and gain.ci95[0] > 0.0 else "no_gain"
-
-
-def fit_temperature(alpha_probs: Array, soft: Array) -> float:
-    """The T in [.05, 20] with the least cross-entropy of the soft outcome labels."""
-    from scipy.optimize import minimize_scalar
-
-    def loss(log_t: float) -> float:
-        probs = tempered(alpha_probs, float(np.exp(log_t)))
-        return float(-(soft * np.log(np.maximum(probs, 1e-12))).sum(axis=1).mean())
-
-    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(20.0)), method="bounded")
-    return float(np.exp(found.x))
-
-
-def fit_logistic(features: Array, good: NDArray[np.bool_]) -> Logistic:
-    """Ridge-penalised logistic regression; a constant where all rows agree."""
-    from sklearn.linear_model import LogisticRegression
-
-    mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale = np.where(scale > 1e-6, scale, 1.0)
-    if good.all() or not good.any():
-        share = (good.sum() + 1.0) / (len(good) + 2.0)  # Laplace: never quite sure
-        weights, bias = np.zeros(len(mean)), float(np.log(share / (1.0 - share)))
-    else:
-        model = LogisticRegression(C=0.5).fit((features - mean) / scale, good)
-        weights, bias = model.coef_[0], float(model.intercept_[0])
-    return Logistic(mean=tuple(mean), scale=tuple(scale), weights=tuple(weights), bias=bias)
-
-
-def cross_fitted(
-    features: Array, good: NDArray[np.bool_], users: Sequence[str], seed: int
-) -> Array:
-    """Confidence of every row from a fit on other users' rows, [R]."""
-    names = sorted(set(users))
-    order = np.random.default_rng(seed).permutation(len(names))
-    fold_of = {names[j]: i % FOLDS for i, j in enumerate(order)}
-    folds = np.array([fold_of[u] for u in users])
-    result = np.empty(len(good))
-    for fold in set(folds.tolist()):
-        held = folds == fold
-        result[held] = fit_logistic(features[~held], good[~held])(features[held])
-    return result
-
-
-def sent_gain(rows: Outcomes, below: NDArray[np.bool_], seed: int) -> Estimate | None:
-    """Regret the teacher saves on the rows a threshold would send to it."""
-    sent = below & rows.can_fall_back
-    if not sent.any():
-        return None
-    users = [u for u, is_sent in zip(rows.users, sent, strict=True) if is_sent]
-    return _estimate((rows.student_regret - rows.teacher_regret)[sent], users, seed)
-
-
-def find_offers(rows: Outcomes, confidence: Array, seed: int) -> tuple[Offer, ...]:
-    """Thresholds whose cascade beats always *and* never falling back, each interval above 0.
-
-    Many thresholds are tried, so each interval is widened to hold for all of them together
-    (Bonferroni over the distinct fallback rates).
-    """
-    always = np.where(rows.can_fall_back, rows.teacher_regret, rows.student_regret)
-    offers = []
-    for rate in OFFER_RATES:
-        threshold = float(np.quantile(confidence, rate))
-        sent = (confidence < threshold) & rows.can_fall_back
-        cascade = np.where(sent, rows.teacher_regret, rows.student_regret)
-        saved = np.stack([rows.student_regret - cascade, always - cascade], axis=1)
-        means = bootstrap_means(saved, rows.users, seed)
-        if np.quantile(means, 0.025 / len(OFFER_RATES), axis=0).min() > 0.0:
-            offers.append(
-                Offer(
-                    threshold=threshold,
-                    fallback_rate=float(sent.mean()),
-                    minus_never=_estimate(saved[:, 0], rows.users, seed),
-                    minus_always=_estimate(saved[:, 1], rows.users, seed),
-                )
-            )
-    return tuple(offers)
-
-
-def _estimate(values: Array, users: Sequence[str], seed: int) -> Estimate:
-    means = bootstrap_means(values, users, seed)
-    return Estimate(mean=float(values.mean()), ci95=interval(means), n=len(values))
+def _regrets(text: Ranks, mm: Ranks, thetas: Sequence[Theta]) -> Array:
+    return np.array([regret(t, m, theta) for t, m, theta in zip(text, mm, thetas, strict=True)])

@@ -108,7 +108,7 @@ class MiniLM:
             hidden = self._embeddings(tokens)
             for layer in self._layers:
                 hidden = layer(hidden, lengths)
-            means = torch.stack([part.mean(0) for part in hidden.split(lengths)])
+            means = torch.stack([part.mean(0) for part in torch.split(hidden, lengths)])
             unit: Vectors = torch.nn.functional.normalize(means).numpy()
         return unit
 
@@ -176,7 +176,7 @@ class _Layer:
 
         heads = qkv.view(-1, 3, HEADS, DIMENSIONS // HEADS)
         parts = []
-        for part in heads.split(lengths):  # [L, 3, heads, 32]
+        for part in torch.split(heads, lengths):  # [L, 3, heads, 32]
             query, key, value = part.permute(1, 2, 0, 3).unsqueeze(1).unbind(0)
             parts.append(attention(query, key, value)[0].transpose(0, 1).flatten(1))
         return torch.cat(parts) if len(parts) > 1 else parts[0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.routing.theta import Theta
+from adamroute.routing.theta import Bins, Theta
 from adamroute.scoring.profiles import PreferenceProfile
 
 
@@ -33,3 +34,17 @@ class Student(Protocol):
     ) -> Prediction:
         """`text_vector` is E_txt(query), [D]; a student that reads the words may ignore it."""
         ...
+
+    def predict_many(
+        self,
+        queries: Sequence[str],
+        profiles: Sequence[PreferenceProfile],
+        text_vectors: NDArray[np.float32],
+    ) -> list[Prediction]:
+        """The same for B requests at once, vectors [B, D]; what evaluation uses."""
+        ...
+
+
+def chosen_alpha(alpha_probs: NDArray[np.float64], bins: Bins) -> int:
+    """Bin of the likeliest alpha of [A]; ties go to the one nearest .5, as in CONTRACTS."""
+    return bins.best(np.broadcast_to(alpha_probs[:, None], bins.shape))[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
+from typing import Literal
 
 from adamroute.shop.catalogue import Query, Shop, Split
 from adamroute.shop.folder import read_queries
@@ -16,6 +18,6 @@ def known_queries(shop: Shop, labels: Path, *splits: Split) -> tuple[Query, ...]
     return tuple(q for q in queries if q.split in splits)
 
 
-def outcome_source(shop: Shop) -> str:
+def outcome_source(shop: Shop) -> Literal["outcomes", "synthetic"]:
     """What every output that rests on known outcomes must say: `outcomes` or `synthetic`."""
     return "outcomes" if shop.queries else "synthetic"

@@ -1,0 +1,188 @@
+"""The command `adamroute`: one verb a stage, `run` for all of them, `serve`, `ask` and `demo`.
+
+The only module of the core that may import the stages, and it does so inside its verbs, so that
+`--help` stays quick and a verb pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adamroute.config import Config, load_config
+from adamroute.errors import AdamrouteError
+from adamroute.progress import Progress, TerminalProgress
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Split each request's recall budget between a text and a multimodal index, learned from "
+    "an agent. Start with: adamroute demo",
+)
+
+ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML file of configs/.")]
+ShopDir = Annotated[
+    Path | None, typer.Option("--shop", metavar="DIR", help="Read this shop folder instead.")
+]
+OutDir = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Write stages below this folder.")
+]
+DEMO = Path("configs/demo.yaml")
+
+
+@app.command()
+def build(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
+    """Read the shop, embed its items, fit the photo alignment, write index/."""
+    _build(load_config(config, shop=shop, out=out), TerminalProgress())
+
+
+@app.command()
+def label(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
+    """Run the teacher over the train users and write soft labels to labels/."""
+    _label(load_config(config, shop=shop, out=out), TerminalProgress())
+
+
+@app.command()
+def train(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
+    """Train the LoRA student, its linear baseline and the scorer: student/, scorer/."""
+    _train(load_config(config, shop=shop, out=out), TerminalProgress())
+
+
+@app.command()
+def calibrate(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
+    """Fit the student's confidence and measure what falling back gains: calibration/."""
+    _calibrate(load_config(config, shop=shop, out=out), TerminalProgress())
+
+
+@app.command()
+def report(
+    config: ConfigPath,
+    queries: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.jsonl", help="Report these queries, whatever their split."),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(min=2, help="Refit all that is fitted, per fold over all users."),
+    ] = None,
+    shop: ShopDir = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where report.json and .md go.")
+    ] = None,
+) -> None:
+    """Teacher versus student: report.json, report.md and its pictures."""
+    _report(load_config(config, shop=shop), TerminalProgress(), queries, folds, out)
+
+
+@app.command()
+def run(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
+    """All stages in order; those whose inputs have not changed are skipped, a cut one resumes."""
+    _run(load_config(config, shop=shop, out=out), TerminalProgress())
+
+
+@app.command()
+def serve(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
+    """Serve the finished run over HTTP until Ctrl-C (OpenAPI at /docs)."""
+    from serving.app import serve_forever
+
+    loaded = load_config(config, shop=shop, out=out)
+    serve_forever(loaded, on_ready=lambda url: print(f"serving '{loaded.name}' on {url}"))
+
+
+@app.command()
+def ask(
+    config: ConfigPath,
+    query: Annotated[str | None, typer.Argument(help="Leave it out for a query-free request.")],
+    user: Annotated[str | None, typer.Option(help="User id; unknown users work too.")] = None,
+    n: Annotated[int, typer.Option("-n", help="How many items.")] = 5,
+    policy: Annotated[
+        str, typer.Option(help="auto, auto@T, student, teacher or static@ALPHA,BUDGET.")
+    ] = "auto",
+    url: Annotated[
+        str | None, typer.Option(help="Ask this server; without it, answer in this process.")
+    ] = None,
+    shop: ShopDir = None,
+    out: OutDir = None,
+) -> None:
+    """One request from the shell; prints the answer as JSON."""
+    from serving.local import answer_here, answer_over_http
+
+    loaded = load_config(config, shop=shop, out=out)
+    body = {"user_id": user, "query": query, "n": n, "policy": policy}
+    answer = answer_over_http(url, body) if url else answer_here(loaded, body)
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
+
+
+@app.command()
+def demo(config: Annotated[Path, typer.Argument(metavar="CONFIG")] = DEMO) -> None:
+    """The whole of it: generate the demo shop, run every stage, serve, ask, report, stop."""
+    from serving.demo import show
+
+    loaded = load_config(config)
+    progress = TerminalProgress()
+    folder = _run(loaded, progress)
+    show(loaded, progress, report=folder)
+
+
+def _run(config: Config, progress: Progress) -> Path:
+    for stage in (_build, _label, _train, _calibrate):
+        stage(config, progress)
+    return _report(config, progress)
+
+
+def _build(config: Config, progress: Progress) -> None:
+    from adamroute.recall.build import run_build
+
+    if config.demo is not None:
+        from adamroute.shop.demo import generate_demo_shop
+
+        with progress.task("demo shop", config.demo.items) as advance:
+            generate_demo_shop(config.shop, **config.demo.model_dump(), advance=advance)
+    run_build(config, progress)
+
+
+def _label(config: Config, progress: Progress) -> None:
+    from distill.label import run_label
+
+    run_label(config, progress)
+
+
+def _train(config: Config, progress: Progress) -> None:
+    from training.scorer import run_scorer
+    from training.train import run_train
+
+    run_train(config, progress)
+    run_scorer(config, progress)
+
+
+def _calibrate(config: Config, progress: Progress) -> None:
+    from training.calibrate import run_calibrate
+
+    run_calibrate(config, progress)
+
+
+def _report(
+    config: Config,
+    progress: Progress,
+    queries: Path | None = None,
+    folds: int | None = None,
+    out: Path | None = None,
+) -> Path:
+    from distill.report import run_report
+
+    refit = (_label, _train, _calibrate)
+    return run_report(config, progress, queries=queries, folds=folds, out=out, refit=refit)
+
+
+def main() -> None:
+    """Entry point: what a user can mend is one line on stderr and exit code 2."""
+    try:
+        app()
+    except AdamrouteError as error:
+        print(f"adamroute: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,67 @@
+"""Vectors computed once a content: rows keyed by the sha256 of what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.artifacts import digest
+
+Array = NDArray[np.float32]
+
+
+class VectorCache:
+    """One file of an encoder's vectors. A damaged or foreign file counts as empty."""
+
+    def __init__(self, folder: Path, kind: str, encoder: str) -> None:
+        self._path = folder / f"{kind}-{digest(encoder)}.npz"
+        self._rows = _read(self._path)
+
+    def fill(
+        self, keys: Sequence[str], compute: Callable[[list[int]], Array]
+    ) -> tuple[Array, int]:
+        """[N, D] vectors of all keys, and how many were computed now.
+
+        `compute` gets the first place of each key not known yet and returns a vector for each. The
+        file then holds exactly these keys: what left the catalogue leaves the cache.
+        """
+        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        missing = sorted(place for key, place in first.items() if key not in self._rows)
+        if missing:
+            computed = compute(missing)
+            fresh = {keys[place]: row for place, row in zip(missing, computed, strict=True)}
+        else:
+            fresh = {}
+        kept = {key: self._rows[key] for key in first if key in self._rows}
+        if fresh or len(kept) != len(self._rows):
+            self._rows = kept | fresh
+            _write(self._path, self._rows)
+        return np.stack([self._rows[key] for key in keys]), len(missing)
+
+
+def text_key(text: str) -> str:
+    """sha256 of a text, 64 hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(path: Path) -> dict[str, Array]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            names, vectors = arrays["keys"].tolist(), arrays["vectors"]
+        return dict(zip(names, vectors, strict=True))
+    except (OSError, KeyError, ValueError, BadZipFile, EOFError):
+        return {}  # computing again is the repair
+
+
+def _write(path: Path, rows: dict[str, Array]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    names = sorted(rows)
+    with partial.open("wb") as stream:
+        np.savez(stream, keys=np.array(names), vectors=np.stack([rows[name] for name in names]))
+    partial.replace(path)

@@ -1,0 +1,106 @@
+"""Query composition: how visual, functional or mixed a query is, and what that means for theta.
+
+Both halves are fitted on synthetic requests of the catalogue alone: a softmax regression from
+e_txt(q) to P(kind | q), and each kind's mean recall surface. No query's stated kind is ever read
+(CONTRACTS, "Who may see what").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.errors import ArtifactError, LabelError
+from adamroute.recall.replay import Surface
+from adamroute.routing.words import KINDS, Kind
+
+ABSENT = -30.0  # logit of a kind that no synthetic request has
+INVERSE_PENALTY = 1.0  # sklearn's C
+
+
+@dataclass(frozen=True, eq=False)
+class Composition:
+    """P(kind | q) and the mean surface of each kind."""
+
+    weights: NDArray[np.float64]  # [3, D], kinds in the order of KINDS
+    bias: NDArray[np.float64]  # [3]
+    surfaces: NDArray[np.float64]  # [3, A, K], difficulty-matched
+
+    def kinds(self, text_vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        """P(kind | q) of unit vectors [B, D], as [B, 3] rows that sum to 1."""
+        # Row by row: a matrix product may round a row differently in another batch.
+        logits = np.stack([self.weights @ v for v in text_vectors.astype(np.float64)]) + self.bias
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def prior(self, kinds: NDArray[np.float64]) -> Surface:
+        """The surface to expect of a query with these P(kind), [3] to [A, K]."""
+        return np.tensordot(kinds, self.surfaces, axes=1)
+
+    def save(self, path: Path) -> None:
+        """Write as npz of plain arrays."""
+        np.savez(path, weights=self.weights, bias=self.bias, surfaces=self.surfaces)
+
+
+def load_composition(path: Path) -> Composition:
+    """Read what `save` wrote. ArtifactError where it is not there or not that."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Composition(arrays["weights"], arrays["bias"], arrays["surfaces"])
+    except (OSError, KeyError, ValueError) as error:
+        raise ArtifactError(
+            f"{path}: not a composition file ({error}). Run: adamroute label CONFIG"
+        ) from error
+
+
+def fit_composition(
+    text_vectors: NDArray[np.float32],
+    kinds: Sequence[Kind],
+    surfaces: NDArray[np.float64],
+    fallback: Surface | None = None,
+) -> Composition:
+    """From synthetic requests: e_txt [R, D], their kinds and matched surfaces [R, A, K].
+
+    A kind that no request has gets probability 0 and the mean surface. Without any request all
+    kinds are equally likely and share `fallback`; LabelError where that is missing too.
+    """
+    if not len(kinds):
+        if fallback is None:
+            raise LabelError(
+                "no synthetic requests and no train queries: nothing to learn from. "
+                "Set labels.synthetic_requests above 0 or give the shop queries"
+            )
+        return Composition(
+            np.zeros((len(KINDS), text_vectors.shape[1])),
+            np.zeros(len(KINDS)),
+            np.stack([fallback] * len(KINDS)),
+        )
+    codes = np.array([KINDS.index(kind) for kind in kinds])
+    means = [surfaces[codes == c] if (codes == c).any() else surfaces for c in range(len(KINDS))]
+    weights, bias = _softmax_regression(text_vectors, codes)
+    return Composition(weights, bias, np.stack([rows.mean(axis=0) for rows in means]))
+
+
+def _softmax_regression(
+    vectors: NDArray[np.float32], codes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from sklearn.linear_model import LogisticRegression
+
+    weights = np.zeros((len(KINDS), vectors.shape[1]))
+    bias = np.full(len(KINDS), ABSENT)
+    present = np.unique(codes)
+    if len(present) == 1:
+        bias[present] = 0.0
+        return weights, bias
+    model = LogisticRegression(C=INVERSE_PENALTY, max_iter=500)
+    model.fit(vectors.astype(np.float64), codes)
+    if len(present) == 2:  # sklearn then keeps one row, the log-odds of the second class
+        weights[present] = np.stack([-model.coef_[0] / 2, model.coef_[0] / 2])
+        bias[present] = np.array([-0.5, 0.5]) * model.intercept_[0]
+    else:
+        weights, bias = model.coef_, model.intercept_
+    return weights, bias

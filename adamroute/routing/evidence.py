@@ -1,0 +1,93 @@
+"""The evidence policy: the teacher's mind without a language model.
+
+Beliefs are recall surfaces P(alpha, K). The prior is the surface of q's kinds, mixed with the
+neighbours' thetas; each observed pair of ranks adds one difficulty-matched surface by replay; the
+belief is their weighted mean (the prior counts as `strength` observations), and theta is the bin
+that maximises it less the price of K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from adamroute.recall.replay import Surface, price, recall_surfaces
+from adamroute.routing.composition import Composition
+from adamroute.routing.difficulty import Difficulty
+from adamroute.routing.loop import Memory, Observation, Task, Thought
+from adamroute.routing.neighbours import thetas_as_surface
+from adamroute.routing.pseudo import PseudoQuery, kind_schedule, nearest_kind, write_query
+from adamroute.routing.theta import Bins, Theta
+from adamroute.routing.words import KINDS, words_in
+
+NO_NEIGHBOURS = "no_neighbours"
+KIND_SUBSTITUTED = "pseudo_kind_substituted"  # the item's listing doesn't allow the wanted kind
+
+
+@dataclass(frozen=True)
+class EvidencePolicy:
+    """Policy in closed form, from ranks, prior and query composition."""
+
+    composition: Composition
+    difficulty: Difficulty
+    bins: Bins
+    lam: float  # price of a whole tau
+    strength: float  # observations the prior is worth
+    collaborative: float  # share of the prior that the neighbours' thetas hold
+
+    @property
+    def name(self) -> str:
+        return "evidence"
+
+    def start(self, task: Task) -> Thought:
+        """Theta0 from kinds and neighbours; from kinds alone where there is no neighbour."""
+        kinds = self.composition.kinds(task.text_vector[None])[0]
+        likely = ", ".join(f"{k} {p:.2f}" for k, p in zip(KINDS, kinds, strict=True))
+        reason = f"kinds: {likely}; {len(task.neighbours)} neighbours"
+        fallbacks = () if task.neighbours else (NO_NEIGHBOURS,)
+        return Thought(self._best(self._prior(task)), reason, fallbacks)
+
+    def pseudo_queries(self, task: Task) -> tuple[PseudoQuery, ...]:
+        """Template queries in the proportions of P(kind | q), as long as q."""
+        kinds = self.composition.kinds(task.text_vector[None])[0]
+        length = len(words_in(task.request.query))
+        queries = []
+        for item, wanted in zip(
+            task.evidence, kind_schedule(kinds, len(task.evidence)), strict=True
+        ):
+            kind = nearest_kind(item.words, wanted, kinds)
+            rng = Random(f"{item.item_id}|{task.request.query}")
+            text = write_query(item.words, kind, length, rng)
+            fallback = None if kind == wanted else KIND_SUBSTITUTED
+            queries.append(PseudoQuery(item.item_id, item.row, kind, text, fallback))
+        return tuple(queries)
+
+    def update(self, task: Task, memory: Memory, observation: Observation) -> Thought:
+        """Belief over all ranks seen so far."""
+        observations = (*memory.observations, observation)
+        theta = self._best(self.belief(task, observations))
+        ranks = f"ranks {observation.text_rank} text, {observation.mm_rank} multimodal"
+        return Thought(theta, f"{observation.query.kind} query: {ranks}")
+
+    def belief(self, task: Task, observations: Sequence[Observation]) -> Surface:
+        """(strength * prior + sum of observed surfaces) / (strength + t), [A, K]."""
+        text, mm = self.difficulty.matched(
+            np.array([o.text_rank for o in observations], dtype=np.int64),
+            np.array([o.mm_rank for o in observations], dtype=np.int64),
+        )
+        seen = recall_surfaces(text, mm, self.bins).sum(axis=0)
+        total = self.strength * self._prior(task) + seen
+        return np.asarray(total / (self.strength + len(observations)))
+
+    def _prior(self, task: Task) -> Surface:
+        prior = self.composition.prior(self.composition.kinds(task.text_vector[None])[0])
+        if not task.neighbours:
+            return prior
+        told = thetas_as_surface(task.neighbours, self.bins)
+        return (1.0 - self.collaborative) * prior + self.collaborative * told
+
+    def _best(self, belief: Surface) -> Theta:
+        return self.bins.theta(*self.bins.best(belief - price(self.bins, self.lam)))

@@ -1,0 +1,203 @@
+"""The teacher's loop over one request or many: five steps, one trace row each (DESIGN, section 1).
+
+Start from the neighbours, write pseudo-queries for relevant history, observe their exact ranks,
+update theta after each, finish with the last one. Write-back is the caller's (distill/label.py):
+a served teacher reads its snapshot and changes nothing.
+
+Cost: T_f + 1 encoded texts a request, and one more where the user's wishes are not the stored
+ones. `decide_many` encodes a chunk at a time; measured by scripts/bench_teacher.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.recall.loaded import RecallIndex
+from adamroute.routing.answer import TeacherAnswer, TraceStep
+from adamroute.routing.loop import Evidence, Memory, Observation, Policy, Task, Thought
+from adamroute.routing.neighbours import Neighbourhood
+from adamroute.routing.pseudo import PseudoQuery
+from adamroute.routing.words import ItemWords, catalogue_words
+from adamroute.scoring.profiles import Traits, preference_text, profile_of, traits_by_id
+from adamroute.shop.catalogue import Interaction, Request
+from adamroute.store import Snapshot
+
+CHUNK = 64  # requests whose texts are encoded together
+NO_HISTORY = "no_history"  # nothing to verify against: the prior is the answer
+
+RankPair = tuple[int, int]  # text, multimodal
+Verified = Mapping[tuple[str, int], RankPair]  # ranks already known, by query text and item row
+
+
+@dataclass(frozen=True, eq=False)
+class Teacher:
+    """Decides theta by the full loop. Frozen: the same request always gets the same theta."""
+
+    index: RecallIndex
+    snapshot: Snapshot
+    policy: Policy
+    evidence: int  # T_f, the most pseudo-queries a request
+    neighbours: int  # K_c
+    verified: Verified = field(default_factory=dict)  # ranks that need no second look
+
+    def decide(self, request: Request) -> TeacherAnswer:
+        """One request. RequestError where its history names an item the index doesn't know."""
+        return self.decide_many([request])[0]
+
+    def decide_many(self, requests: Sequence[Request]) -> list[TeacherAnswer]:
+        """The same answers as one by one, in order, with texts encoded together."""
+        return [
+            answer
+            for start in range(0, len(requests), CHUNK)
+            for answer in self._chunk(requests[start : start + CHUNK])
+        ]
+
+    def tasks(self, requests: Sequence[Request]) -> list[Task]:
+        """What the policy will see of each request."""
+        profiles = [profile_of(request.history, self._traits) for request in requests]
+        vectors, e_prefs = self._encode(requests, [preference_text(p) for p in profiles])
+        return [
+            Task(
+                request=request,
+                text_vector=vector,
+                profile=profile,
+                neighbours=self._neighbourhood.nearest(e_pref, request.user_id),
+                evidence=self._relevant(request.history, vector),
+            )
+            for request, vector, profile, e_pref in zip(
+                requests, vectors, profiles, e_prefs, strict=True
+            )
+        ]
+
+    def _chunk(self, requests: Sequence[Request]) -> list[TeacherAnswer]:
+        start = time.perf_counter()
+        tasks = self.tasks(requests)
+        queries = [tuple(self.policy.pseudo_queries(task)) for task in tasks]
+        observed = iter(self._observe([query for many in queries for query in many]))
+        memories = [
+            _reason(self.policy, task, tuple(islice(observed, len(many))))
+            for task, many in zip(tasks, queries, strict=True)
+        ]
+        ms = 1e3 * (time.perf_counter() - start) / max(len(requests), 1)
+        return [
+            _answer(request.request_id, memory, ms)
+            for request, memory in zip(requests, memories, strict=True)
+        ]
+
+    def _encode(
+        self, requests: Sequence[Request], wishes: Sequence[str]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        """E_txt of the queries, and each e_pref, the stored one where the wishes are as stored."""
+        known = [self._stored(r, wish) for r, wish in zip(requests, wishes, strict=True)]
+        unknown = [wish for wish, e_pref in zip(wishes, known, strict=True) if e_pref is None]
+        vectors = self.index.text_encoder.encode([*(r.query for r in requests), *unknown])
+        fresh = iter(vectors[len(requests) :])
+        e_prefs = [next(fresh) if e_pref is None else e_pref for e_pref in known]
+        return vectors[: len(requests)], e_prefs
+
+    def _stored(self, request: Request, wish: str) -> NDArray[np.float32] | None:
+        """e_pref without encoding, empty where no wish is known; None where it must be encoded."""
+        if not wish:
+            return np.empty(0, dtype=np.float32)
+        record = self.snapshot.by_id.get(request.user_id or "")
+        return record.e_pref if record is not None and record.preference == wish else None
+
+    def _relevant(
+        self, history: Sequence[Interaction], query: NDArray[np.float32]
+    ) -> tuple[Evidence, ...]:
+        """The T_f positives most similar to q in text; the latest label of an item counts."""
+        labels = {x.item_id: x.positive for x in history}
+        rows = np.array([self._row_of[i] for i, positive in labels.items() if positive], np.int64)
+        similarity = self.index.text_vectors[rows].astype(np.float64) @ query.astype(np.float64)
+        order = np.lexsort((rows, -similarity))[: self.evidence]
+        return tuple(
+            Evidence(self.index.ids[row], row, self._words[row]) for row in rows[order].tolist()
+        )
+
+    def _observe(self, queries: Sequence[PseudoQuery]) -> list[Observation]:
+        """Exact ranks of the item that each query asks for."""
+        new = [q for q in queries if (q.text, q.row) not in self.verified]
+        ranks: dict[tuple[str, int], RankPair] = {}
+        if new:
+            encoded = self.index.encode([q.text for q in new])
+            rows = np.array([q.row for q in new], dtype=np.int64)
+            text, mm = self.index.recall.ranks(encoded.text, encoded.mm, rows)
+            pairs = zip(text.tolist(), mm.tolist(), strict=True)
+            ranks = {(q.text, q.row): pair for q, pair in zip(new, pairs, strict=True)}
+        return [
+            Observation(q, *(ranks.get((q.text, q.row)) or self.verified[q.text, q.row]))
+            for q in queries
+        ]
+
+    @cached_property
+    def _neighbourhood(self) -> Neighbourhood:
+        return Neighbourhood(self.snapshot, self.neighbours)
+
+    @cached_property
+    def _row_of(self) -> Mapping[str, int]:
+        return {item_id: row for row, item_id in enumerate(self.index.ids)}
+
+    @cached_property
+    def _traits(self) -> Mapping[str, Traits]:
+        return traits_by_id(self.index.ids, self.index.categories, self.index.visual)
+
+    @cached_property
+    def _words(self) -> tuple[ItemWords, ...]:
+        index = self.index
+        return catalogue_words(index.titles, index.texts, index.categories, index.visual)
+
+
+def _reason(policy: Policy, task: Task, observations: tuple[Observation, ...]) -> Memory:
+    """Steps 1, 4 and 5: start, then one update an observation."""
+    memory = Memory(policy.start(task))
+    for observation in observations:
+        memory = memory.with_step(observation, policy.update(task, memory, observation))
+    return memory
+
+
+def _answer(request_id: str, memory: Memory, ms: float) -> TeacherAnswer:
+    observations, thoughts = memory.observations, (memory.start, *memory.thoughts)
+    fallbacks = [name for thought in thoughts for name in thought.fallbacks]
+    fallbacks += [o.query.fallback for o in observations if o.query.fallback]
+    return TeacherAnswer(
+        request_id=request_id,
+        theta=memory.theta,
+        theta0=memory.start.theta,
+        source="teacher" if observations else "teacher:no_evidence",
+        item_ids=tuple(o.query.item_id for o in observations),
+        text_ranks=tuple(o.text_rank for o in observations),
+        mm_ranks=tuple(o.mm_rank for o in observations),
+        steps=tuple(_steps(request_id, memory)),
+        fallbacks=tuple(fallbacks if observations else [*fallbacks, NO_HISTORY]),
+        llm_calls=sum(thought.llm_calls for thought in thoughts),
+        tokens=sum(thought.tokens for thought in thoughts),
+        ms=ms,
+    )
+
+
+def _steps(request_id: str, memory: Memory) -> Iterator[TraceStep]:
+    yield _step(request_id, 0, None, memory.start)
+    pairs = zip(memory.observations, memory.thoughts, strict=True)
+    for number, (observation, thought) in enumerate(pairs, start=1):
+        yield _step(request_id, number, observation, thought)
+
+
+def _step(request_id: str, number: int, seen: Observation | None, thought: Thought) -> TraceStep:
+    return TraceStep(
+        request_id=request_id,
+        step=number,
+        item_id=seen.query.item_id if seen else None,
+        pseudo_query=seen.query.text if seen else None,
+        text_rank=seen.text_rank if seen else None,
+        mm_rank=seen.mm_rank if seen else None,
+        alpha=thought.theta.alpha,
+        budget=thought.theta.budget,
+        reason=thought.reason,
+    )

@@ -1,0 +1,188 @@
+"""From answers and outcomes to label rows with targets: three sources, each weighed by config."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.config import LabelConfig
+from adamroute.errors import LabelError
+from adamroute.recall.loaded import RecallIndex
+from adamroute.recall.replay import price
+from adamroute.routing.answer import TeacherAnswer
+from adamroute.routing.difficulty import Difficulty
+from adamroute.routing.theta import Theta
+from adamroute.scoring.profiles import PreferenceProfile, profile_of, traits_by_id
+from adamroute.shop.catalogue import Shop
+from distill.basis import Basis
+from distill.observed import Observed
+from distill.rows import LabelRow, Source
+from distill.targets import evidence_surface, shrunk, soft_targets
+
+AS_OBSERVED = Difficulty()  # real queries are as hard as they are
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Rows and their targets, in one order: teacher, outcome, synthetic."""
+
+    rows: tuple[LabelRow, ...]
+    surfaces: NDArray[np.float64]  # [R, A, K], shrunk P
+    soft: NDArray[np.float64]  # [R, A, K]
+
+
+def assemble(
+    config: LabelConfig,
+    shop: Shop,
+    index: RecallIndex,
+    basis: Basis,
+    answers: Sequence[TeacherAnswer],
+) -> Labels:
+    """Rows of every source whose weight is above 0; `answers` are those of the last round.
+
+    LabelError where no row is left.
+    """
+    maker = _Maker(config, basis)
+    traits = traits_by_id(index.ids, index.categories, index.visual)
+    profiles = [profile_of(shop.request(q).history, traits) for q in basis.logged]
+    parts = []
+    if config.teacher > 0.0 and answers:
+        parts.append(maker.teacher(answers, profiles))
+    if config.outcome > 0.0 and basis.logged:
+        parts.append(maker.outcome(profiles))
+    if config.synthetic > 0.0 and basis.requests:
+        parts.append(maker.synthetic())
+    if not parts:
+        raise LabelError(
+            f"no label rows: {len(basis.logged)} train queries, {len(basis.requests)} synthetic "
+            f"requests, weights {config.teacher}, {config.outcome}, {config.synthetic} (teacher, "
+            "outcome, synthetic). Give the shop train queries or raise labels.synthetic_requests"
+        )
+    return Labels(
+        tuple(row for part in parts for row in part.rows),
+        np.concatenate([part.surfaces for part in parts]),
+        np.concatenate([part.soft for part in parts]),
+    )
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the rows of one source each."""
+
+    config: LabelConfig
+    basis: Basis
+
+    def teacher(
+        self, answers: Sequence[TeacherAnswer], profiles: Sequence[PreferenceProfile]
+    ) -> Labels:
+        """Evidence ranks of every train query; a row without evidence is its kinds' mean."""
+        kinds = self._kinds(self.basis.outcomes)
+        own = [self._evidence(a, k) for a, k in zip(answers, kinds, strict=True)]
+        rows = tuple(
+            LabelRow(
+                request_id=query.query_id,
+                user_id=query.user_id,
+                query=query.text,
+                source="teacher",
+                item_ids=answer.item_ids,
+                text_ranks=answer.text_ranks,
+                mm_ranks=answer.mm_ranks,
+                theta=answer.theta,
+                theta0=answer.theta0,
+                steps=len(answer.steps) - 1,
+                fallbacks=answer.fallbacks,
+                profile=profile,
+                weight=self.config.teacher,
+            )
+            for query, answer, profile in zip(self.basis.logged, answers, profiles, strict=True)
+        )
+        surfaces, soft = self._targets(np.stack(own), kinds)
+        return Labels(rows, surfaces, soft)
+
+    def outcome(self, profiles: Sequence[PreferenceProfile]) -> Labels:
+        """The known target of every train query."""
+        asked = [
+            _Asked(q.query_id, q.user_id, q.text, q.target_id, profile)
+            for q, profile in zip(self.basis.logged, profiles, strict=True)
+        ]
+        weight = self.config.outcome
+        return self._own_target("outcome", weight, asked, self.basis.outcomes, AS_OBSERVED)
+
+    def synthetic(self) -> Labels:
+        """The known target of every synthetic train request."""
+        nobody = PreferenceProfile()
+        asked = [
+            _Asked(r.request_id, r.user_id, r.query, r.item_id, nobody)
+            for r in self.basis.requests
+        ]
+        weight, difficulty = self.config.synthetic, self.basis.constants.difficulty
+        return self._own_target("synthetic", weight, asked, self.basis.templates, difficulty)
+
+    def _own_target(
+        self,
+        source: Source,
+        weight: float,
+        asked: Sequence[_Asked],
+        seen: Observed,
+        difficulty: Difficulty,
+    ) -> Labels:
+        bins = self.basis.constants.bins
+        ranks = list(zip(seen.text_ranks.tolist(), seen.mm_ranks.tolist(), strict=True))
+        own = [evidence_surface([text], [mm], difficulty, bins) for text, mm in ranks]
+        surfaces, soft = self._targets(np.stack(own), self._kinds(seen))
+        rows = tuple(
+            LabelRow(
+                request_id=one.request_id,
+                user_id=one.user_id,
+                query=one.query,
+                source=source,
+                item_ids=(one.item_id,),
+                text_ranks=(text,),
+                mm_ranks=(mm,),
+                theta=self._best(surface),
+                theta0=None,
+                steps=0,
+                fallbacks=(),
+                profile=one.profile,
+                weight=weight,
+            )
+            for one, (text, mm), surface in zip(asked, ranks, surfaces, strict=True)
+        )
+        return Labels(rows, surfaces, soft)
+
+    def _evidence(self, answer: TeacherAnswer, kinds: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not answer.item_ids:
+            return self.basis.composition.prior(kinds)
+        constants = self.basis.constants
+        return evidence_surface(
+            answer.text_ranks, answer.mm_ranks, constants.difficulty, constants.bins
+        )
+
+    def _targets(
+        self, own: NDArray[np.float64], kinds: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        constants = self.basis.constants
+        surfaces = shrunk(own, kinds, self.basis.composition, self.config.shrink)
+        soft = soft_targets(surfaces, constants.bins, constants.lam, self.config.temperature)
+        return surfaces, soft
+
+    def _kinds(self, seen: Observed) -> NDArray[np.float64]:
+        return self.basis.composition.kinds(seen.vectors)
+
+    def _best(self, surface: NDArray[np.float64]) -> Theta:
+        bins = self.basis.constants.bins
+        return bins.theta(*bins.best(surface - price(bins, self.basis.constants.lam)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One request with a known target."""
+
+    request_id: str
+    user_id: str
+    query: str
+    item_id: str
+    profile: PreferenceProfile

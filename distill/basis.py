@@ -1,0 +1,87 @@
+"""What is known before the first round: outcomes of train queries and what is fitted on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.config import Config
+from adamroute.progress import Progress
+from adamroute.recall.loaded import RecallIndex
+from adamroute.recall.replay import price, recall_surfaces, solve_price
+from adamroute.routing.composition import Composition, fit_composition
+from adamroute.routing.difficulty import Difficulty, match_factor
+from adamroute.routing.loaded import TeacherFile
+from adamroute.routing.theta import Bins
+from adamroute.shop.catalogue import Query, Shop
+from distill.observed import Observed, observe
+from distill.parts import Parts
+from distill.synthetic import SyntheticRequest
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Train rows with a known target, and the teacher's constants."""
+
+    logged: tuple[Query, ...]  # the shop's own train queries
+    outcomes: Observed  # of those
+    requests: tuple[SyntheticRequest, ...]  # synthetic train requests
+    templates: Observed  # of those
+    composition: Composition
+    constants: TeacherFile
+
+
+def learn_basis(
+    config: Config,
+    shop: Shop,
+    index: RecallIndex,
+    written: Sequence[SyntheticRequest],
+    *,
+    parts: Parts,
+    progress: Progress,
+) -> Basis:
+    """Ranks of known targets, then difficulty, composition, price of K and the static prior.
+
+    `written` are the synthetic requests of all splits; only train rows are looked at.
+    """
+    requests = tuple(r for r in written if r.split == "train")
+    texts, rows = [r.query for r in requests], [r.row for r in requests]
+    templates = observe(index, texts, rows, parts=parts, name="synthetic", progress=progress)
+    logged = shop.split("train")
+    texts, rows = [q.text for q in logged], [shop.catalogue.row(q.target_id) for q in logged]
+    outcomes = observe(index, texts, rows, parts=parts, name="outcomes", progress=progress)
+    bins = Bins(min(config.routing.tau, len(index.ids)))
+    difficulty = Difficulty(
+        match_factor(templates.text_ranks, outcomes.text_ranks),
+        match_factor(templates.mm_ranks, outcomes.mm_ranks),
+    )
+    expected = recall_surfaces(*difficulty.matched(templates.text_ranks, templates.mm_ranks), bins)
+    real = recall_surfaces(outcomes.text_ranks, outcomes.mm_ranks, bins)
+    known = real if len(real) else expected
+    fallback = known.mean(axis=0) if len(known) else None
+    composition = fit_composition(
+        templates.vectors, [r.kind for r in requests], expected, fallback
+    )
+    constants = _constants(config, shop, bins, difficulty, known)
+    return Basis(logged, outcomes, requests, templates, composition, constants)
+
+
+def _constants(
+    config: Config, shop: Shop, bins: Bins, difficulty: Difficulty, known: NDArray[np.float64]
+) -> TeacherFile:
+    """`known` is P of the rows that decide the price of K and the static prior, [R, A, K]."""
+    lam = solve_price(known, bins, min(config.routing.mean_budget, bins.budgets[-1]))
+    static = bins.theta(*bins.best(known.mean(axis=0) - price(bins, lam)))
+    return TeacherFile(
+        policy=config.teacher.policy,
+        tau=bins.tau,
+        lam=lam,
+        text_factor=difficulty.text,
+        mm_factor=difficulty.mm,
+        static_alpha=static.alpha,
+        static_budget=static.budget,
+        time=shop.time,
+    )

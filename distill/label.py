@@ -1,0 +1,204 @@
+"""Labels: everything between the index and training, in one resumable stage.
+
+What comes out (folder `labels`): rows.jsonl and targets.npz (what students learn), traces.jsonl
+(one row a teacher step), store.sqlite, composition.npz and teacher.json (what the served teacher
+loads), and queries.jsonl where the shop logs no queries. A run cut at any moment goes on where it
+was, with the same bytes: see parts.py.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from adamroute.artifacts import (
+    Manifest,
+    is_fresh,
+    publish,
+    read_manifest,
+    stage_key,
+    write_manifest,
+    write_text,
+)
+from adamroute.config import Config
+from adamroute.errors import ArtifactError
+from adamroute.progress import Progress
+from adamroute.recall.loaded import RecallIndex, load_index
+from adamroute.routing.loaded import COMPOSITION_FILE, STORE_FILE, TEACHER_FILE
+from adamroute.routing.teacher import Teacher
+from adamroute.routing.words import catalogue_words
+from adamroute.shop.catalogue import Shop
+from adamroute.shop.folder import read_shop
+from adamroute.shop.requests import SYNTHETIC_QUERIES
+from adamroute.store import Snapshot, SqliteProfileStore
+from distill.assemble import Labels, assemble
+from distill.basis import Basis, learn_basis
+from distill.parts import Parts
+from distill.rounds import Round, first_snapshot, run_rounds, write_back
+from distill.rows import as_lines
+from distill.synthetic import SyntheticRequest, as_queries_file, synthetic_requests
+from distill.targets import ROWS_FILE, TARGETS_FILE
+
+TRACES_FILE = "traces.jsonl"
+
+
+def run_label(config: Config, progress: Progress) -> Manifest:
+    """Write labels/; nothing to do where it is fresh. Stops and resumes at any point."""
+    folder = config.stage("labels")
+    index_manifest = read_manifest(config.stage("index"), "build")
+    shop = read_shop(config.shop)
+    inputs = {"index": index_manifest.hash, "shop": shop.hash}
+    if is_fresh(folder, "label", stage_key("label", _settings(config), inputs)):
+        shutil.rmtree(_parts_folder(folder), ignore_errors=True)  # of a run killed at its end
+        return read_manifest(folder, "label")
+    index = load_index(config.stage("index"), config.encoders.threads)
+    return write_labels(config, shop, index, progress)
+
+
+def write_labels(config: Config, shop: Shop, index: RecallIndex, progress: Progress) -> Manifest:
+    """The stage's work, over an index at hand."""
+    folder, settings = config.stage("labels"), _settings(config)
+    inputs = {"index": index.hash, "shop": shop.hash}
+    _check_same_items(index, shop, config)
+    key = stage_key("label", settings, inputs)
+    parts = Parts(_parts_folder(folder), key)
+    written = _write_requests(config, shop, index)
+    basis = learn_basis(config, shop, index, written, parts=parts, progress=progress)
+    rounds, first = _rounds(config, shop, index, basis, parts, progress)
+    labels = assemble(config.labels, shop, index, basis, rounds[-1].answers)
+    with publish(folder) as scratch:
+        _write_rows(scratch, labels, rounds)
+        _write_store(scratch, shop, first, rounds)
+        write_text(scratch / TEACHER_FILE, basis.constants.model_dump_json(indent=2) + "\n")
+        basis.composition.save(scratch / COMPOSITION_FILE)
+        if not shop.queries:
+            write_text(scratch / SYNTHETIC_QUERIES, as_queries_file(written))
+        counts = _counts(basis, labels, rounds)
+        manifest = write_manifest(
+            scratch, stage="label", config=settings, inputs=inputs, counts=counts
+        )
+    parts.remove()
+    return manifest
+
+
+def _rounds(
+    config: Config,
+    shop: Shop,
+    index: RecallIndex,
+    basis: Basis,
+    parts: Parts,
+    progress: Progress,
+) -> tuple[tuple[Round, ...], Snapshot]:
+    """All rounds, and the snapshot that the first one read."""
+    first = first_snapshot(shop, index, basis.constants.static)
+    teacher = Teacher(
+        index=index,
+        snapshot=first,
+        policy=basis.constants.policy_of(config.teacher, basis.composition),
+        evidence=config.teacher.evidence,
+        neighbours=config.teacher.neighbours,
+    )
+    count = config.teacher.rounds
+    return run_rounds(teacher, shop, rounds=count, parts=parts, progress=progress), first
+
+
+def _write_requests(
+    config: Config, shop: Shop, index: RecallIndex
+) -> tuple[SyntheticRequest, ...]:
+    words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
+    return synthetic_requests(
+        shop.catalogue, words, count=config.labels.synthetic_requests, seed=config.seed,
+        split_items=not shop.queries,
+    )  # fmt: skip
+
+
+def _write_rows(folder: Path, labels: Labels, rounds: Sequence[Round]) -> None:
+    write_text(folder / ROWS_FILE, as_lines(labels.rows))
+    weights = np.array([row.weight for row in labels.rows])
+    np.savez(folder / TARGETS_FILE, soft=labels.soft, surfaces=labels.surfaces, weights=weights)
+    steps = (
+        json.dumps({"round": r.number, **asdict(step)}, ensure_ascii=False, sort_keys=True)
+        for r in rounds
+        for answer in r.answers
+        for step in answer.steps
+    )
+    write_text(folder / TRACES_FILE, "".join(line + "\n" for line in steps))
+
+
+def _write_store(folder: Path, shop: Shop, first: Snapshot, rounds: Sequence[Round]) -> None:
+    """The store as it stood before the first round, then one commit a round."""
+    store = SqliteProfileStore.create(folder / STORE_FILE, first.users)
+    for done in rounds:
+        store.commit_round(done.number, write_back(shop.split("train"), done.answers))
+
+
+def _parts_folder(labels: Path) -> Path:
+    return labels.with_name(labels.name + ".parts")
+
+
+def _settings(config: Config) -> dict[str, JsonValue]:
+    """The part of the config that the labels depend on."""
+    whole = config.model_dump(mode="json")
+    return {name: whole[name] for name in ("routing", "teacher", "labels", "seed")}
+
+
+def _check_same_items(index: RecallIndex, shop: Shop, config: Config) -> None:
+    if index.ids != tuple(item.item_id for item in shop.catalogue.items):
+        raise ArtifactError(
+            f"{config.stage('index')}: {len(index.ids)} items, which are not the "
+            f"{len(shop.catalogue)} of {shop.folder}. Run: adamroute build CONFIG"
+        )
+
+
+def _counts(basis: Basis, labels: Labels, rounds: Sequence[Round]) -> dict[str, JsonValue]:
+    """What the manifest records beside the hashes."""
+    answers = rounds[-1].answers
+    fallbacks = Counter(name for answer in answers for name in answer.fallbacks)
+    times = [answer.ms for r in rounds[:1] for answer in r.answers]
+    return {
+        "rows": dict(Counter(row.source for row in labels.rows)),
+        "no_evidence": sum(a.source == "teacher:no_evidence" for a in answers),
+        "fallbacks": dict(sorted(fallbacks.items())),
+        "lambda": basis.constants.lam,
+        "tau": basis.constants.tau,
+        "static": {"alpha": basis.constants.static_alpha, "budget": basis.constants.static_budget},
+        "difficulty": {"text": basis.constants.text_factor, "mm": basis.constants.mm_factor},
+        "snapshots": [r.snapshot_hash for r in rounds],
+        "median_ranks": _median_ranks(basis, rounds[-1]),
+        "teacher_mean_budget": _mean([float(a.theta.budget) for a in answers]),
+        "teacher_ms_mean": _mean(times),
+        "llm_calls": sum(a.llm_calls for r in rounds for a in r.answers),
+        "tokens": sum(a.tokens for r in rounds for a in r.answers),
+    }
+
+
+def _median_ranks(basis: Basis, last: Round) -> dict[str, JsonValue]:
+    """Whether template queries are as hard as real ones: [text, multimodal] medians."""
+    pseudo_text = np.array([r for a in last.answers for r in a.text_ranks], dtype=np.int64)
+    pseudo_mm = np.array([r for a in last.answers for r in a.mm_ranks], dtype=np.int64)
+    matched = basis.constants.difficulty.matched
+    templates = basis.templates
+    pairs: Mapping[str, tuple[NDArray[np.number], NDArray[np.number]]] = {
+        "real": (basis.outcomes.text_ranks, basis.outcomes.mm_ranks),
+        "synthetic": (templates.text_ranks, templates.mm_ranks),
+        "synthetic_matched": matched(templates.text_ranks, templates.mm_ranks),
+        "pseudo": (pseudo_text, pseudo_mm),
+        "pseudo_matched": matched(pseudo_text, pseudo_mm),
+    }
+    return {
+        name: [float(np.median(text)), float(np.median(mm))]
+        for name, (text, mm) in pairs.items()
+        if len(text)
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else 0.0

@@ -1,0 +1,133 @@
+"""Labelling rounds: the teacher over all train queries, then write-back, and once more.
+
+Round r reads the store as round r-1 left it and commits at its end. A user with several train
+queries keeps the theta of the last one in file order, whatever order they ran in. Pseudo-queries
+that come up again were verified in the round before and are not encoded twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from adamroute.progress import Progress
+from adamroute.recall.loaded import RecallIndex
+from adamroute.routing.answer import TeacherAnswer
+from adamroute.routing.teacher import CHUNK, RankPair, Teacher
+from adamroute.routing.theta import Theta
+from adamroute.scoring.profiles import preference_text, profile_of, traits_by_id
+from adamroute.shop.catalogue import Query, Request, Shop
+from adamroute.store import Snapshot, UserRecord
+from distill.parts import Parts, Record
+
+_ANSWER = TypeAdapter(TeacherAnswer)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round read and said."""
+
+    number: int
+    snapshot_hash: str  # of the store it read
+    answers: tuple[TeacherAnswer, ...]  # in the order of the train queries
+
+
+def first_snapshot(shop: Shop, index: RecallIndex, static: Theta) -> Snapshot:
+    """Every user with a history, at the static prior.
+
+    Users with a calibration or test query don't lend: they are in the store to be served, and
+    nothing of theirs reaches another user's labels.
+    """
+    held_out = {q.user_id for q in shop.split("calibration", "test")}
+    traits = traits_by_id(index.ids, index.categories, index.visual)
+    names = sorted(shop.histories)
+    wishes = [preference_text(profile_of(shop.histories[name], traits)) for name in names]
+    vectors = iter(index.text_encoder.encode([wish for wish in wishes if wish]))
+    nothing = np.empty(0, dtype=np.float32)
+    return Snapshot(
+        tuple(
+            UserRecord(
+                user_id=name,
+                lends=name not in held_out,
+                preference=wish,
+                e_pref=next(vectors) if wish else nothing,
+                history=shop.histories[name],
+                theta=static,
+                round=-1,
+                updated=max((x.timestamp for x in shop.histories[name]), default=0.0),
+            )
+            for name, wish in zip(names, wishes, strict=True)
+        )
+    )
+
+
+def run_rounds(
+    teacher: Teacher,
+    shop: Shop,
+    *,
+    rounds: int,
+    parts: Parts,
+    progress: Progress,
+) -> tuple[Round, ...]:
+    """All rounds over the shop's train queries.
+
+    `teacher` holds the first snapshot. Answers are kept a chunk at a time in `parts`.
+    """
+    queries = shop.split("train")
+    requests = [shop.request(query) for query in queries]
+    done: list[Round] = []
+    for number in range(rounds):
+        answers = _answers(teacher, requests, number, parts, progress)
+        done.append(Round(number, teacher.snapshot.hash, answers))
+        after = teacher.snapshot.with_thetas(write_back(queries, answers), number)
+        teacher = replace(teacher, snapshot=after, verified=_verified(teacher, answers))
+    return tuple(done)
+
+
+def write_back(queries: Sequence[Query], answers: Sequence[TeacherAnswer]) -> dict[str, Theta]:
+    """Each user's theta after a round: that of the user's last query in file order."""
+    return {q.user_id: answer.theta for q, answer in zip(queries, answers, strict=True)}
+
+
+def _answers(
+    teacher: Teacher,
+    requests: Sequence[Request],
+    number: int,
+    parts: Parts,
+    progress: Progress,
+) -> tuple[TeacherAnswer, ...]:
+    answers: list[TeacherAnswer] = []
+    with progress.task(f"teacher, round {number + 1}", len(requests)) as advance:
+        for start in range(0, len(requests), CHUNK):
+            chunk = requests[start : start + CHUNK]
+            name = f"round-{number}-{start:06d}"
+            answers += map(_answer, parts.records(name, partial(_decide, teacher, chunk)))
+            advance(len(chunk))
+    return tuple(answers)
+
+
+def _decide(teacher: Teacher, requests: Sequence[Request]) -> list[Record]:
+    return [_ANSWER.dump_python(a, mode="json") for a in teacher.decide_many(requests)]
+
+
+def _answer(record: Record) -> TeacherAnswer:
+    return _ANSWER.validate_python(record)
+
+
+def _verified(
+    teacher: Teacher, answers: Sequence[TeacherAnswer]
+) -> dict[tuple[str, int], RankPair]:
+    row_of = {item_id: row for row, item_id in enumerate(teacher.index.ids)}
+    return {
+        (step.pseudo_query, row_of[step.item_id]): (step.text_rank, step.mm_rank)
+        for answer in answers
+        for step in answer.steps
+        if step.pseudo_query is not None
+        and step.item_id is not None
+        and step.text_rank is not None
+        and step.mm_rank is not None
+    }

@@ -1,0 +1,96 @@
+"""The HTTP interface: FastAPI over a `Flow`; bodies and errors are read and formed by us."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from adamroute import __version__
+from serving.flow import Flow
+from serving.problems import MEDIA_TYPE, install, problem, read_body
+from serving.schemas import (
+    Health,
+    Problem,
+    RecommendAnswer,
+    RecommendBody,
+    RouteAnswer,
+    RouteBody,
+)
+
+_REF = "#/components/schemas/{model}"
+_ERRORS: dict[int, str] = {
+    413: "the body is larger than a megabyte",
+    415: "the body is not JSON",
+    422: "the body is wrong; `field` names where",
+    503: "too busy, or a part is restarting; see Retry-After",
+    504: "no answer in time",
+}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": text,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}},
+    }
+    for status, text in _ERRORS.items()
+}
+
+
+def create_api(flow: Flow) -> FastAPI:
+    """All endpoints over one flow; needs no cluster."""
+    app = FastAPI(
+        title="adamroute",
+        version=__version__,
+        summary="Recommendations whose recall budget is split per request.",
+        redirect_slashes=False,
+    )
+    install(app)
+
+    @app.post("/v1/recommend", responses=_PROBLEMS, openapi_extra=_body_of(RecommendBody))
+    async def recommend(request: Request) -> RecommendAnswer:
+        """Items for a request, with the theta that found them and why it was chosen."""
+        return await flow.recommend(await read_body(request, RecommendBody))
+
+    @app.post("/v1/route", responses=_PROBLEMS, openapi_extra=_body_of(RouteBody))
+    async def route(request: Request) -> RouteAnswer:
+        """Theta alone."""
+        return await flow.route(await read_body(request, RouteBody))
+
+    @app.get("/healthz")
+    async def healthz() -> Health:
+        """The ingress is alive; says nothing of the rest."""
+        return Health(status="ok")
+
+    @app.get("/readyz", response_model=Health)
+    async def readyz() -> Health | JSONResponse:
+        """200 once every replica answers, 503 otherwise."""
+        replicas = await flow.ready()
+        if all(state == "ready" for state in replicas.values()):
+            return Health(status="ready", replicas=replicas)
+        waiting = "; ".join(f"{k} {v}" for k, v in replicas.items() if v != "ready")
+        return problem(503, waiting, headers={"Retry-After": "1"})
+
+    _describe_bodies(app)
+    return app
+
+
+def _body_of(schema: type[BaseModel]) -> dict[str, Any]:
+    """The endpoint reads its body itself, so OpenAPI must be told of it."""
+    content = {"application/json": {"schema": {"$ref": _REF.format(model=schema.__name__)}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def _describe_bodies(app: FastAPI) -> None:
+    built = app.openapi  # FastAPI's own; caches what it returns
+
+    def openapi() -> dict[str, Any]:
+        document = built()
+        known = document.setdefault("components", {}).setdefault("schemas", {})
+        for model in (RecommendBody, RouteBody, Problem):
+            schema = model.model_json_schema(ref_template=_REF)
+            known.update(schema.pop("$defs", {}))
+            known[model.__name__] = schema
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

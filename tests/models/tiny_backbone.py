@@ -1,0 +1,35 @@
+"""A random two-layer Llama with SmolLM2's real tokenizer: the student's shape at no cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+VOCABULARY = 49152
+
+
+def write_tiny_llama(folder: Path, *, layers: int = 2, seed: int = 0) -> Path:
+    """A checkpoint folder as `backbone` may name it: model, config and tokenizer."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    from adamroute.models.smollm import packaged_tokenizer
+
+    PreTrainedTokenizerFast(
+        tokenizer_object=packaged_tokenizer(), eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    ).save_pretrained(folder)
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=128,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+        tie_word_embeddings=True,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder

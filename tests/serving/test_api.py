@@ -1,0 +1,279 @@
+"""Bodies, errors and documents over HTTP, against the FastAPI application in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from adamroute.config import ServeConfig
+from adamroute.errors import ShopError
+from adamroute.routing.theta import Theta
+from serving.api import create_api
+from serving.nodes import Encoded, Found, Recall, Shopper
+from serving.problems import MAX_BODY
+from serving.schemas import Problem, RecommendAnswer, RouteAnswer
+from tests.serving.house import flow, nodes
+from tests.serving.test_flow import FullTeacher, StuckTeacher
+
+JSON = {"content-type": "application/json"}
+BODY: dict[str, object] = {"user_id": "ann", "query": "red rug"}
+
+
+def ask(
+    app: FastAPI,
+    method: str,
+    path: str,
+    *,
+    content: bytes | None = None,
+    headers: dict[str, str] | None = None,
+) -> httpx.Response:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+
+    async def send() -> httpx.Response:
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.request(method, path, content=content, headers=headers)
+
+    return asyncio.run(send())
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return create_api(flow())
+
+
+@pytest.fixture(params=["/v1/recommend", "/v1/route"])
+def path(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def post(app: FastAPI, path: str, body: object) -> httpx.Response:
+    return ask(app, "POST", path, content=json.dumps(body).encode(), headers=JSON)
+
+
+def problem(response: httpx.Response, status: int) -> Problem:
+    """The response is a problem of this status, with all members of the contract."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    assert set(response.json()) == {"type", "title", "status", "detail", "field"}
+    found = Problem.model_validate(response.json())
+    assert found.status == status
+    return found
+
+
+def test_recommend_answers_with_all_members_of_the_contract(app: FastAPI) -> None:
+    response = post(app, "/v1/recommend", {**BODY, "n": 2, "policy": "auto"})
+    assert response.status_code == 200
+    answer = RecommendAnswer.model_validate_json(response.content)
+    assert answer.request_id == "r1"
+    assert set(response.json()) >= {
+        "request_id", "theta", "source", "confidence", "threshold", "fallback", "items",
+        "timings_ms", "versions",
+    }  # fmt: skip
+    assert set(response.json()["items"][0]) == {
+        "item_id", "title", "image", "score", "levels", "text_rank", "mm_rank", "origin",
+    }  # fmt: skip
+    assert answer.versions.index == "i"
+
+
+def test_route_answers_with_theta_and_no_items(app: FastAPI) -> None:
+    response = post(app, "/v1/route", BODY)
+    assert RouteAnswer.model_validate_json(response.content).theta.budget == 4
+    assert "items" not in response.json()
+
+
+def test_the_body_of_the_contract_with_everything_given_is_understood(app: FastAPI) -> None:
+    body = {
+        "user_id": "u17", "query": "round lime green rug", "n": 3, "policy": "auto@0.8",
+        "history": [{"item_id": "red-rug", "label": "pos"}],
+        "preferences": {"strong_pref": ["wood"], "nice_to_have": [], "dislike": ["glossy"]},
+    }  # fmt: skip
+    response = post(app, "/v1/recommend", body)
+    assert (response.status_code, response.json()["user"]) == (200, "given")
+
+
+def test_an_unknown_user_is_answered_and_told_so(app: FastAPI) -> None:
+    assert post(app, "/v1/route", {"query": "rug"}).json()["user"] == "unknown"
+
+
+def test_null_and_absent_query_are_the_same_query_free_request(app: FastAPI) -> None:
+    for body in ({"user_id": "ann"}, {"user_id": "ann", "query": None}):
+        assert post(app, "/v1/route", body).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"query": ""}, "query"),
+        ({"query": " \n\t"}, "query"),
+        ({"query": "x" * 2001}, "query"),
+        ({"query": "x" * 100_000}, "query"),
+        ({"query": 7}, "query"),
+        ({"query": ["rug"]}, "query"),
+        ({"query": None, "user_id": None}, "query"),
+        ({"query": None, "user_id": "nobody"}, "query"),
+        ({"query": None, "user_id": "cid"}, "query"),
+        ({"user_id": ""}, "user_id"),
+        ({"user_id": 17}, "user_id"),
+        ({"user_id": "x" * 257}, "user_id"),
+        ({"policy": "oracle"}, "policy"),
+        ({"policy": ""}, "policy"),
+        ({"policy": None}, "policy"),
+        ({"policy": "auto@1.5"}, "policy"),
+        ({"policy": "auto@nan"}, "policy"),
+        ({"policy": "static@2,20"}, "policy"),
+        ({"policy": "static@0.5,0"}, "policy"),
+        ({"policy": "static@0.5,7"}, "policy"),  # beyond tau
+        ({"policy": "x" * 101}, "policy"),
+        ({"history": "red-rug"}, "history"),
+        ({"history": [{"item_id": "sofa", "label": "pos"}]}, "history[0].item_id"),
+        (
+            {"history": [{"item_id": "cable", "label": "pos"}, {"item_id": "", "label": "pos"}]},
+            "history[1].item_id",
+        ),
+        ({"history": [{"item_id": "cable", "label": "yes"}]}, "history[0].label"),
+        ({"history": [{"item_id": "cable"}]}, "history[0].label"),
+        ({"history": [{"item_id": "cable", "label": "pos", "t": 1}]}, "history[0].t"),
+        ({"history": [None]}, "history[0]"),
+        ({"history": [{"item_id": "cable", "label": "pos"}] * 1001}, "history"),
+        ({"preferences": ["red"]}, "preferences"),
+        ({"preferences": {"strong_pref": "red"}}, "preferences.strong_pref"),
+        ({"preferences": {"strong_pref": [1.5]}}, "preferences.strong_pref[0]"),
+        ({"preferences": {"dislike": ["x" * 101]}}, "preferences.dislike[0]"),
+        ({"preferences": {"likes": ["red"]}}, "preferences.likes"),
+        ({"users": "ann"}, "users"),
+    ],
+)
+def test_a_wrong_part_of_the_body_is_named(
+    app: FastAPI, path: str, changes: dict[str, object], field: str
+) -> None:
+    found = problem(post(app, path, {**BODY, **changes}), 422)
+    assert found.field == field
+    assert len(found.detail) < 300
+
+
+@pytest.mark.parametrize("n", [0, -1, 7, 201, 10**30, 2.5, "3", True, None, [3]])
+def test_n_must_be_a_whole_number_in_range(app: FastAPI, n: object) -> None:
+    assert problem(post(app, "/v1/recommend", {**BODY, "n": n}), 422).field == "n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"rug"',
+        b"NaN",
+        b'{"query": "rug", "n": NaN}',
+        b'{"query": "rug", "n": Infinity}',
+        b'{"query": "\xff\xfe"}',
+        '{"query": "räk"}'.encode("latin-1"),
+        '{"query": "rug"}'.encode("utf-16"),
+        b'{"query": "\\ud800"}',  # half a surrogate pair
+        b'{"query": "rug" "n": 3}',
+        b"[" * 100_000,
+        b'{"a":' * 50_000,
+    ],
+)
+def test_what_is_not_json_in_utf8_is_refused(app: FastAPI, content: bytes) -> None:
+    found = problem(ask(app, "POST", "/v1/recommend", content=content, headers=JSON), 422)
+    assert found.field in ("body", "n")
+
+
+def test_odd_but_valid_text_is_served(app: FastAPI, path: str) -> None:
+    for query in ("räksmörgås", "\x00rug\x1b", "🪑" * 500, "' OR 1=1 --", "\u202egur", "a" * 2000):
+        assert post(app, path, {**BODY, "query": query}).status_code == 200
+
+
+def test_a_body_of_more_than_a_megabyte_is_refused(app: FastAPI, path: str) -> None:
+    assert problem(post(app, path, {"query": "x" * MAX_BODY}), 413).field == "body"
+
+
+def test_another_content_type_is_refused_and_none_is_taken_for_json(app: FastAPI) -> None:
+    content = json.dumps(BODY).encode()
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert problem(ask(app, "POST", "/v1/route", content=content, headers=form), 415)
+    assert ask(app, "POST", "/v1/route", content=content).status_code == 200
+    charset = {"content-type": "application/json; charset=utf-8"}
+    assert ask(app, "POST", "/v1/route", content=content, headers=charset).status_code == 200
+
+
+def test_unknown_paths_and_methods_are_problems_too(app: FastAPI) -> None:
+    assert problem(ask(app, "GET", "/v2/recommend"), 404).title == "Not Found"
+    assert problem(ask(app, "POST", "/v1/route/", content=b"{}", headers=JSON), 404)
+    response = ask(app, "GET", "/v1/recommend")
+    assert problem(response, 405)
+    assert response.headers["allow"] == "POST"
+
+
+def test_a_full_server_says_when_to_come_back() -> None:
+    parts = replace(nodes(), teacher=FullTeacher())
+    response = post(create_api(flow(parts)), "/v1/route", {**BODY, "policy": "teacher"})
+    problem(response, 503)
+    assert response.headers["retry-after"] == "1"
+
+
+def test_a_request_that_takes_too_long_is_a_504() -> None:
+    parts = replace(nodes(), teacher=StuckTeacher())
+    served = flow(parts, limits=ServeConfig(timeout_s=0.05))
+    problem(post(create_api(served), "/v1/route", {**BODY, "policy": "teacher"}), 504)
+
+
+@pytest.mark.parametrize("error", [ShopError("index and store differ"), ZeroDivisionError("x")])
+def test_an_error_of_ours_is_a_500_that_tells_nothing(error: Exception) -> None:
+    class Broken(Recall):
+        def __init__(self, like: Recall) -> None:
+            self.look_up = like.look_up  # type: ignore[method-assign]
+            self.encode = like.encode  # type: ignore[method-assign]
+
+        async def search(self, encoded: Encoded, theta: Theta, shopper: Shopper) -> Found:  # noqa: ARG002
+            raise error
+
+    parts = nodes()
+    response = post(
+        create_api(flow(replace(parts, recall=Broken(parts.recall)))), "/v1/recommend", BODY
+    )
+    assert str(error) not in problem(response, 500).detail
+
+
+def test_health_is_of_the_ingress_and_readiness_of_all() -> None:
+    whole = create_api(flow())
+    assert ask(whole, "GET", "/healthz").json()["status"] == "ok"
+    assert ask(whole, "GET", "/readyz").json()["status"] == "ready"
+    partial = create_api(flow(replace(nodes(), teacher=FullTeacher())))
+    assert ask(partial, "GET", "/healthz").status_code == 200
+    assert "teacher" in problem(ask(partial, "GET", "/readyz"), 503).detail
+
+
+def test_openapi_describes_bodies_answers_and_errors(app: FastAPI) -> None:
+    document = ask(app, "GET", "/openapi.json").json()
+    assert ask(app, "GET", "/docs").status_code == 200
+    assert {"/v1/recommend", "/v1/route", "/healthz", "/readyz"} <= set(document["paths"])
+    schemas = document["components"]["schemas"]
+    references: list[str] = []
+    _walk(document, references.append)
+    assert {ref.rsplit("/", 1)[1] for ref in references} <= set(schemas)
+    operation = document["paths"]["/v1/recommend"]["post"]
+    body = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    assert body == "#/components/schemas/RecommendBody"
+    assert {"200", "413", "415", "422", "503", "504"} <= set(operation["responses"])
+    assert schemas["RecommendBody"]["properties"]["n"]["maximum"] == 200
+
+
+def _walk(value: object, found: Callable[[str], None]) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "$ref":
+                found(inner)
+            else:
+                _walk(inner, found)
+    elif isinstance(value, list):
+        for inner in value:
+            _walk(inner, found)

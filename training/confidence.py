@@ -1,0 +1,173 @@
+"""Fitting the confidence: temperature, then P(regret <= epsilon), then a threshold and its gain.
+
+Everything that is *measured* here (Brier score, offers, fallback_gain) uses confidences
+cross-fitted over users, so that no row is judged by a fit that saw it; what is *served* is fitted
+on all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.errors import CalibrationError
+from adamroute.routing.confidence import (
+    Calibration,
+    Estimate,
+    Logistic,
+    Offer,
+    confidence_features,
+    tempered,
+)
+from adamroute.stats import bootstrap_means, interval
+
+MIN_ROWS = 50  # fewer known outcomes than this certify nothing (STACK, "Confidence")
+OFFER_RATES = tuple(i / 20 for i in range(1, 20))
+FOLDS = 5
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What both routers did on the calibration rows, [R] each."""
+
+    alpha_probs: Array  # [R, A], the student's, untempered
+    alphas: Array  # [R], the student's choice
+    soft: Array  # [R, A], soft label of the known outcome, marginal over K
+    student_regret: Array
+    teacher_regret: Array
+    can_fall_back: NDArray[np.bool_]  # rows with history: the others never reach the teacher
+    users: Sequence[str]
+
+
+def fit_calibration(
+    rows: Outcomes,
+    *,
+    epsilon: float,
+    fallback_rate: float,
+    calibrated_on: Literal["outcomes", "synthetic"],
+    hashes: dict[str, str],
+    seed: int,
+) -> Calibration:
+    """Fit on calibration rows; CalibrationError where there is nothing to fit on."""
+    if len(rows.alphas) < 2 or len(set(rows.users)) < 2:
+        raise CalibrationError(
+            f"calibration: {len(rows.alphas)} rows of {len(set(rows.users))} users, wanted at "
+            "least 2 of each. Give the shop queries with split `calibration`, or more requests"
+        )
+    temperature = fit_temperature(rows.alpha_probs, rows.soft)
+    features = confidence_features(tempered(rows.alpha_probs, temperature), rows.alphas)
+    good = rows.student_regret <= epsilon
+    logistic = fit_logistic(features, good)
+    held_out = cross_fitted(features, good, rows.users, seed)
+    threshold = float(np.quantile(logistic(features), fallback_rate, method="lower"))
+    gain = sent_gain(rows, held_out <= np.quantile(held_out, fallback_rate), seed)
+    return Calibration(
+        epsilon=epsilon,
+        temperature=temperature,
+        logistic=logistic,
+        threshold=threshold,
+        fallback_rate=fallback_rate,
+        verdict=verdict(gain, len(good)),
+        fallback_gain=gain,
+        offers=find_offers(rows, held_out, seed),
+        calibrated_on=calibrated_on,
+        n_rows=len(good),
+        n_users=len(set(rows.users)),
+        good_share=float(good.mean()),
+        brier=float(np.mean((held_out - good) ** 2)),
+        hashes=hashes,
+    )
+
+
+def verdict(gain: Estimate | None, n_rows: int) -> Literal["gain", "no_gain", "uncertified"]:
+    """`gain` only with the whole 95 % interval above 0; too few rows can't say either way."""
+    if n_rows < MIN_ROWS:
+        return "uncertified"
+    return "gain" if gain is not None and gain.ci95[0] > 0.0 else "no_gain"
+
+
+def fit_temperature(alpha_probs: Array, soft: Array) -> float:
+    """The T in [.05, 20] with the least cross-entropy of the soft outcome labels."""
+    from scipy.optimize import minimize_scalar
+
+    def loss(log_t: float) -> float:
+        probs = tempered(alpha_probs, float(np.exp(log_t)))
+        return float(-(soft * np.log(np.maximum(probs, 1e-12))).sum(axis=1).mean())
+
+    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(20.0)), method="bounded")
+    return float(np.exp(found.x))
+
+
+def fit_logistic(features: Array, good: NDArray[np.bool_]) -> Logistic:
+    """Ridge-penalised logistic regression; a constant where all rows agree."""
+    from sklearn.linear_model import LogisticRegression
+
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale = np.where(scale > 1e-6, scale, 1.0)
+    if good.all() or not good.any():
+        share = (good.sum() + 1.0) / (len(good) + 2.0)  # Laplace: never quite sure
+        weights, bias = np.zeros(len(mean)), float(np.log(share / (1.0 - share)))
+    else:
+        model = LogisticRegression(C=0.5).fit((features - mean) / scale, good)
+        weights, bias = model.coef_[0], float(model.intercept_[0])
+    return Logistic(mean=tuple(mean), scale=tuple(scale), weights=tuple(weights), bias=bias)
+
+
+def cross_fitted(
+    features: Array, good: NDArray[np.bool_], users: Sequence[str], seed: int
+) -> Array:
+    """Confidence of every row from a fit on other users' rows, [R]."""
+    names = sorted(set(users))
+    order = np.random.default_rng(seed).permutation(len(names))
+    fold_of = {names[j]: i % FOLDS for i, j in enumerate(order)}
+    folds = np.array([fold_of[u] for u in users])
+    result = np.empty(len(good))
+    for fold in set(folds.tolist()):
+        held = folds == fold
+        result[held] = fit_logistic(features[~held], good[~held])(features[held])
+    return result
+
+
+def sent_gain(rows: Outcomes, below: NDArray[np.bool_], seed: int) -> Estimate | None:
+    """Regret the teacher saves on the rows a threshold would send to it."""
+    sent = below & rows.can_fall_back
+    if not sent.any():
+        return None
+    users = [u for u, is_sent in zip(rows.users, sent, strict=True) if is_sent]
+    return _estimate((rows.student_regret - rows.teacher_regret)[sent], users, seed)
+
+
+def find_offers(rows: Outcomes, confidence: Array, seed: int) -> tuple[Offer, ...]:
+    """Thresholds whose cascade beats always *and* never falling back, each interval above 0.
+
+    Many thresholds are tried, so each interval is widened to hold for all of them together
+    (Bonferroni over the distinct fallback rates).
+    """
+    always = np.where(rows.can_fall_back, rows.teacher_regret, rows.student_regret)
+    offers = []
+    for rate in OFFER_RATES:
+        threshold = float(np.quantile(confidence, rate))
+        sent = (confidence < threshold) & rows.can_fall_back
+        cascade = np.where(sent, rows.teacher_regret, rows.student_regret)
+        saved = np.stack([rows.student_regret - cascade, always - cascade], axis=1)
+        means = bootstrap_means(saved, rows.users, seed)
+        if np.quantile(means, 0.025 / len(OFFER_RATES), axis=0).min() > 0.0:
+            offers.append(
+                Offer(
+                    threshold=threshold,
+                    fallback_rate=float(sent.mean()),
+                    minus_never=_estimate(saved[:, 0], rows.users, seed),
+                    minus_always=_estimate(saved[:, 1], rows.users, seed),
+                )
+            )
+    return tuple(offers)
+
+
+def _estimate(values: Array, users: Sequence[str], seed: int) -> Estimate:
+    means = bootstrap_means(values, users, seed)
+    return Estimate(mean=float(values.mean()), ci95=interval(means), n=len(values))

@@ -1,0 +1,151 @@
+"""The train stage: labels to both students, into one sealed folder.
+
+student/ holds adapter/ (PEFT), student.json (bins, backbone, template), linear.npz and
+metrics.json; what the run logged lies in W&B's own folder beside the stages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from adamroute.artifacts import (
+    Manifest,
+    is_fresh,
+    publish,
+    read_manifest,
+    stage_key,
+    write_manifest,
+    write_text,
+)
+from adamroute.config import Config
+from adamroute.models.lora_student import LoraStudent, StudentFile, write_student
+from adamroute.models.smollm import load_backbone
+from adamroute.progress import Progress
+from adamroute.recall.loaded import RecallIndex, load_index
+from adamroute.routing.prompt import prompt_version
+from adamroute.routing.theta import Bins
+from adamroute.shop.folds import open_shop
+from training.dataset import TrainingSet, load_training_set
+from training.heldout import known_outcomes, measure
+from training.linear import LinearFit, fit_linear
+from training.lora import LoraRun, train_lora
+from training.tracking import Tracker, check_wandb, tracked
+
+METRICS = "metrics.json"
+
+
+def run_train(config: Config, progress: Progress) -> Manifest:
+    """Train and store both students, or return at once what equal inputs already made."""
+    check_wandb(config.wandb)
+    folder = config.stage("student")
+    index = read_manifest(config.stage("index"), "build")
+    labels = read_manifest(config.stage("labels"), "label")
+    inputs = {"index": index.hash, "labels": labels.hash}
+    settings = stage_settings(config)
+    if is_fresh(folder, "train", stage_key("train", settings, inputs)):
+        return read_manifest(folder, "train")
+    facts: dict[str, JsonValue] = {"config": config.model_dump(mode="json"), **inputs}
+    with publish(folder) as scratch, tracked(config.wandb, config.out, config.name, facts) as run:
+        counts = _train(config, scratch, run, progress)
+        return write_manifest(
+            scratch, stage="train", config=settings, inputs=inputs, counts=counts
+        )
+
+
+def stage_settings(config: Config) -> dict[str, JsonValue]:
+    """The part of the config that decides what the students become."""
+    return {
+        "student": config.student.model_dump(mode="json"),
+        "tau": config.routing.tau,
+        "epsilon": config.routing.epsilon,
+        "seed": config.seed,
+    }
+
+
+def _train(
+    config: Config, folder: Path, run: Tracker, progress: Progress
+) -> Mapping[str, JsonValue]:
+    index = load_index(config.stage("index"), config.encoders.threads)
+    bins = Bins(min(config.routing.tau, len(index.ids)))
+    rows = load_training_set(config.stage("labels"), bins)
+    if config.student.shuffle_labels:
+        rows = rows.with_shuffled_labels(np.random.default_rng(config.seed))
+    vectors = _query_vectors(rows, index, progress)
+    held = known_outcomes(open_shop(config), config.stage("labels"), index, bins)
+    linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins)
+    linear.student.save(folder)
+    lora, student = _train_lora(config, folder, rows, bins, run, progress)
+    found = {
+        "linear": measure(linear.student, held, config.routing.epsilon),
+        "lora": measure(student, held, config.routing.epsilon),
+    }
+    for name, values in found.items():
+        run.log({f"heldout/{name}_{key}": value for key, value in values.items()})
+        progress.note(f"{name} student, held-out users: {_line(values)}")
+    run.summarise({"heldout_rows": len(held), **lora.counts})
+    write_text(folder / METRICS, _metrics(found, linear, lora))
+    return {**lora.counts, "heldout_rows": len(held), "shuffled": config.student.shuffle_labels}
+
+
+def _query_vectors(
+    rows: TrainingSet, index: RecallIndex, progress: Progress
+) -> NDArray[np.float32]:
+    """E_txt of every row's query, [R, D]; rows of one request share their text."""
+    distinct = sorted(set(rows.queries))
+    place = {query: number for number, query in enumerate(distinct)}
+    parts = []
+    with progress.task("query embeddings", total=len(distinct)) as advance:
+        for start in range(0, len(distinct), 256):
+            part = distinct[start : start + 256]
+            parts.append(index.text_encoder.encode(part))
+            advance(len(part))
+    return np.concatenate(parts)[[place[query] for query in rows.queries]]
+
+
+def _train_lora(
+    config: Config, folder: Path, rows: TrainingSet, bins: Bins, run: Tracker, progress: Progress
+) -> tuple[LoraRun, LoraStudent]:
+    """Train, store, and hand back the student as the server will see it."""
+    wanted = config.student
+    backbone = load_backbone(wanted.backbone, wanted.layers)
+    with progress.task("LoRA training", total=wanted.steps) as advance:
+        lora = train_lora(
+            backbone,
+            rows,
+            wanted,
+            bins,
+            seed=config.seed,
+            advance=advance,
+            report_to=run.report_to,
+        )
+    facts = StudentFile(
+        backbone=wanted.backbone,
+        layers=wanted.layers,
+        max_tokens=wanted.max_tokens,
+        tau=bins.tau,
+        alpha_ids=lora.tokens.alphas,
+        budget_ids=lora.tokens.budgets,
+        prompt=prompt_version(),
+    )
+    write_student(folder, lora.model, facts)
+    merged = lora.model.merge_and_unload()
+    return lora, LoraStudent.of(backbone, merged, wanted.max_tokens, bins, lora.tokens)
+
+
+def _metrics(found: Mapping[str, Mapping[str, float]], linear: LinearFit, lora: LoraRun) -> str:
+    body = {
+        "heldout": {name: dict(values) for name, values in found.items()},
+        "linear": {"penalty": linear.penalty, "errors": list(linear.errors)},
+        "lora": {"history": [dict(row) for row in lora.history if "loss" in row]},
+    }
+    return json.dumps(body, indent=2) + "\n"
+
+
+def _line(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{key} {value:.3f}" for key, value in values.items())
