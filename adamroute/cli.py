@@ -6,7 +6,6 @@ The only module of the core that may import the stages, and it does so inside it
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -91,7 +90,7 @@ def serve(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     from serving.app import serve_forever
 
     loaded = load_config(config, shop=shop, out=out)
-    serve_forever(loaded, on_ready=lambda url: print(f"serving '{loaded.name}' on {url}"))
+    serve_forever(loaded, on_ready=lambda url: print(f"serving '{loaded.name}' on {url}", flush=True))
 
 
 @app.command()
@@ -115,18 +114,19 @@ def ask(
     loaded = load_config(config, shop=shop, out=out)
     body = {"user_id": user, "query": query, "n": n, "policy": policy}
     answer = answer_over_http(url, body) if url else answer_here(loaded, body)
-    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    print(answer.model_dump_json(indent=2))
 
 
 @app.command()
 def demo(config: Annotated[Path, typer.Argument(metavar="CONFIG")] = DEMO) -> None:
     """The whole of it: generate the demo shop, run every stage, serve, ask, report, stop."""
-    from serving.demo import show
+    from serving.tour import tour
 
     loaded = load_config(config)
-    progress = TerminalProgress()
-    folder = _run(loaded, progress)
-    show(loaded, progress, report=folder)
+    written = _run(loaded, TerminalProgress())
+    for line in tour(loaded):
+        print(line, flush=True)
+    print(f"\nserver stopped. The report: {written}")
 
 
 def _run(config: Config, progress: Progress) -> Path:

@@ -66,8 +66,8 @@ class TeacherConfig(Section):
     evidence: Annotated[int, Field(ge=0)] = 5  # T_f, pseudo-queries a request, and m of CONTRACTS
     neighbours: Annotated[int, Field(ge=0)] = 5  # K_c
     rounds: Positive = 2
-    prior_strength: Annotated[float, Field(ge=0.0)] = 5.0  # evidence rows the prior is worth
-    collaborative_share: Share = 0.25  # of the prior, the part the neighbours' thetas hold
+    prior_strength: Annotated[float, Field(ge=0.0)] = 20.0  # evidence rows the prior is worth
+    collaborative_share: Share = 0.1  # of the prior, the part the neighbours' thetas hold
 
 
 class LabelConfig(Section):

@@ -15,6 +15,7 @@ from adamroute.errors import LabelError
 from adamroute.models.lora_student import LoraStudent
 from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex, load_index
+from adamroute.recall.replay import regret
 from adamroute.routing.confidence import load_calibration
 from adamroute.routing.linear import LinearStudent
 from adamroute.routing.loaded import load_teacher, read_teacher_file
@@ -55,6 +56,7 @@ class Measured:
     told: Told
     results: Mapping[RouterName, Outcomes]
     curves: Mapping[RouterName, Array]  # [B, C]
+    regrets: Array  # [B], the student's routing regret
     titles: tuple[str, ...]  # of the wanted items
     versions: Mapping[str, str]  # stage to hash
 
@@ -90,6 +92,7 @@ def measure(config: Config, shop: Shop, queries: Sequence[Query], progress: Prog
         told=told,
         results=results,
         curves=_curves(fit, known, choices, rng),
+        regrets=_regrets(known, told),
         titles=tuple(index.titles[row] for row in known.targets),
         versions=_versions(config, index),
     )
@@ -125,6 +128,7 @@ def pool_measured(parts: Sequence[Measured]) -> Measured:
         told=pool_told([part.told for part in parts]),
         results=pool([part.results for part in parts]),
         curves={n: np.concatenate([part.curves[n] for part in parts]) for n in CURVES},
+        regrets=np.concatenate([part.regrets for part in parts]),
         titles=tuple(title for part in parts for title in part.titles),
         versions=parts[0].versions,
     )
@@ -201,6 +205,11 @@ def _curves(
         return np.asarray(hits.mean(axis=0))
 
     return {name: np.stack([recall(name, k) for k in CURVE_BUDGETS], axis=1) for name in CURVES}
+
+
+def _regrets(known: Known, told: Told) -> Array:
+    thetas = (prediction.theta for prediction in told.predictions)
+    return np.array([regret(*row) for row in zip(known.text, known.mm, thetas, strict=True)])
 
 
 def _versions(config: Config, index: RecallIndex) -> dict[str, str]:

@@ -28,6 +28,7 @@ class Page:
     measured: Measured
     command: str
     cpus: int
+    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def render(page: Page) -> str:
         loader=PackageLoader("distill"), undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
     )  # fmt: skip
-    environment.filters.update(pct=_percent, points=_points, cell=_cell)
+    environment.filters.update(pct=_percent, points=_points, cell=_cell, requests=_requests)
     report, measured = page.report, page.measured
     return environment.get_template("report.md.j2").render(
         report=report,
@@ -62,6 +63,9 @@ def render(page: Page) -> str:
         gained=examples(measured, gained=True),
         lost=examples(measured, gained=False),
         budgets=budget_counts(measured),
+        quarters=confidence_quarters(measured, page.epsilon),
+        confidence_auc=auc(measured.told.confidence, measured.regrets <= page.epsilon),
+        epsilon=page.epsilon,
         versions=measured.versions,
         command=page.command,
         cpus=page.cpus,
@@ -122,6 +126,26 @@ def examples(measured: Measured, *, gained: bool) -> tuple[int, tuple[Example, .
     return len(places), shown
 
 
+@dataclass(frozen=True)
+class Quarter:
+    """A quarter of the requests, by the student's confidence."""
+
+    n: int
+    confidence: float  # mean
+    good: float  # share whose regret is within epsilon: what confidence promises
+
+
+def confidence_quarters(measured: Measured, epsilon: float) -> tuple[Quarter, ...]:
+    """Promised against kept, least confident quarter first."""
+    confidence, good = measured.told.confidence, measured.regrets <= epsilon
+    parts = np.array_split(np.argsort(confidence, kind="stable"), 4)
+    return tuple(
+        Quarter(len(part), float(confidence[part].mean()), float(good[part].mean()))
+        for part in parts
+        if len(part)
+    )
+
+
 def budget_counts(measured: Measured) -> Mapping[int, tuple[int, int]]:
     """Budget K to how many requests student and teacher gave it."""
     student = [p.theta.budget for p in measured.told.predictions]
@@ -169,6 +193,10 @@ def _points(difference: Difference) -> str:
     low, high = difference.ci95
     mean = f"{100 * difference.mean:+.1f} points"
     return f"{mean} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def _requests(count: int) -> str:
+    return "1 request" if count == 1 else f"{count} requests"
 
 
 def _cell(text: str) -> str:

@@ -115,7 +115,7 @@ def draw_alphas(alphas: Array, kinds: Sequence[str | None], path: Path) -> None:
 
 def draw_curves(report: Report, curves: Curves, path: Path) -> None:
     """Left: recall against K. Right: recall as more requests go to the teacher."""
-    with _panels(path, 2, share_y=False, width=4.9, height=4.2) as (left, right):
+    with _panels(path, 2, share_y=False, width=4.9, height=4.8) as (left, right):
         _draw_budgets(left, curves)
         _draw_cascade(right, report, curves)
 
@@ -139,7 +139,7 @@ def _draw_budgets(axes: Axes, curves: Curves) -> None:
     axes.set_xlabel("budget K, candidates")
     axes.set_ylabel("recall, points above the best fixed split")
     axes.set_title("What a learned split gains", fontsize=11)
-    axes.legend(frameon=False, fontsize=8.5, ncols=2, loc="upper right")
+    _legend(axes)
 
 
 def _draw_cascade(axes: Axes, report: Report, curves: Curves) -> None:
@@ -162,8 +162,15 @@ def _draw_cascade(axes: Axes, report: Report, curves: Curves) -> None:
     axes.set_xlabel("requests sent to the teacher, %")
     axes.set_ylabel("recall, %, mean over K = 20, 40, 100")
     axes.set_title("What asking the teacher changes", fontsize=11)
-    axes.margins(y=0.3)
-    axes.legend(frameon=False, fontsize=8.5, loc="upper right", ncols=2)
+    axes.margins(y=0.15)
+    _legend(axes)
+
+
+def _legend(axes: Axes) -> None:
+    """Below the panel, where no curve can run through it."""
+    axes.legend(
+        frameon=False, fontsize=8.5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15)
+    )
 
 
 @contextmanager

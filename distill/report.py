@@ -17,7 +17,6 @@ from pydantic import JsonValue
 
 from adamroute.artifacts import (
     MANIFEST,
-    Manifest,
     commit,
     file_hash,
     is_fresh,
@@ -40,7 +39,7 @@ from distill.pages import Page, render
 from distill.pictures import Curves, draw_alphas, draw_curves, draw_routers
 from distill.schema import Report
 
-Stage = Callable[[Config, Progress], Manifest]
+Stage = Callable[[Config, Progress], object]
 REPORT_JSON, REPORT_MD, REQUESTS = "report.json", "report.md", "requests.jsonl"
 SHARES = np.linspace(0.0, 1.0, 41)  # of requests sent to the teacher, for the third picture
 
@@ -64,6 +63,8 @@ def run_report(
     """
     if folds is not None and queries is not None:
         raise ConfigError("report: --folds and --queries exclude each other. Give one of them")
+    if folds is not None and folds < 3:
+        raise ConfigError(f"report: --folds {folds}: train, calibration and test need one each")
     folder = out or (config.stage("report") if folds is None else _folds_home(config) / "report")
     key = _key(config, queries, folds)
     if out is None and is_fresh(folder, "report", key):
@@ -96,7 +97,8 @@ def write_report(
     draw_curves(report, curves, folder / "curves.png")
     rows = "".join(json.dumps(row) + "\n" for row in _request_rows(measured))
     write_text(folder / REQUESTS, rows)
-    write_text(folder / REPORT_MD, render(Page(report, measured, command, os.cpu_count() or 1)))
+    page = Page(report, measured, command, os.cpu_count() or 1, config.routing.epsilon)
+    write_text(folder / REPORT_MD, render(page))
     return report
 
 

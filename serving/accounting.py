@@ -17,6 +17,7 @@ from adamroute.errors import BusyError
 
 T = TypeVar("T")
 Clock = Callable[[], float]  # seconds that only grow
+LOG_FILE = "serve/requests.jsonl"  # below config.out
 LOG_BYTES, LOG_FILES = 10_000_000, 3
 _TAGS = {"requests": ("endpoint", "status", "source"), "fallbacks": ("name",)}
 _BOUNDS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]

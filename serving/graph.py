@@ -18,14 +18,13 @@ from ray.serve.handle import DeploymentHandle
 
 from adamroute.config import Config
 from serving import parts
-from serving.accounting import RayMeter, file_log
+from serving.accounting import LOG_FILE, RayMeter, file_log
 from serving.api import create_api
 from serving.flow import Facts, Flow, Nodes
 from serving.nodes import Recall, Router, Score, Teach
 from serving.remote import Remote
 
 RECALL_CPUS, TEACHER_CPUS, SCORER_CPUS, INGRESS_CPUS = 1.0, 1.0, 0.5, 0.5
-LOG_FILE = "serve/requests.jsonl"  # below config.out
 
 
 def total_cpus(config: Config) -> float:

@@ -23,7 +23,10 @@ def test_a_snapshot_returns_every_field_in_the_order_of_user_ids(tmp_path: Path)
     users = [user("zoe"), user("ann", wish="", lends=False)]
     read = SqliteProfileStore.create(tmp_path / "s.sqlite", users).snapshot()
     assert [u.user_id for u in read.users] == ["ann", "zoe"]
-    assert [u.fingerprint() for u in read.users] == [users[1].fingerprint(), users[0].fingerprint()]
+    assert [u.fingerprint() for u in read.users] == [
+        users[1].fingerprint(),
+        users[0].fingerprint(),
+    ]
     assert read.by_id["zoe"].history == users[0].history
     assert read.by_id["zoe"].e_pref.dtype == np.float32
     assert read.by_id["ann"].e_pref.shape == (0,)

@@ -127,7 +127,7 @@ def _check_values(path: Path, soft: NDArray[np.float64], weights: NDArray[np.flo
     sums = soft.sum(axis=(1, 2))
     wrong = np.flatnonzero(~((soft.min(axis=(1, 2)) >= 0.0) & (np.abs(sums - 1.0) < 1e-6)))
     if len(wrong):
-        raise LabelError(f"{path}: row {wrong[0]} sums to {sums[wrong[0]]}, wanted 1")
+        raise LabelError(f"{path}: row {wrong[0]} sums to {sums[wrong[0]]:.6g}, wanted 1")
     if not (weights.ndim == 1 and np.all(weights >= 0.0) and weights.sum() > 0.0):
         raise LabelError(f"{path}: weights must be >= 0 and some above 0")
 

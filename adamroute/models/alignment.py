@@ -59,7 +59,7 @@ class Heads:
     """Heads of all seeds. S seeds, N items, D text dimensions, H dimensions a head."""
 
     photo_vectors: Array  # [N, S * H], each seed's part of unit length; NaN without a photo
-    text_weights: Array  # [S, D, H]
+    text_weights: Array  # [S, H, D]
     text_bias: Array  # [S, H]
 
 
@@ -83,7 +83,7 @@ def fit_heads(
     seen = ~np.isnan(features).any(axis=1)
     width = config.dimensions
     photo = np.full((len(features), config.seeds, width), np.nan, np.float32)
-    weights = np.zeros((config.seeds, views.shape[2], width), np.float32)
+    weights = np.zeros((config.seeds, width, views.shape[2]), np.float32)
     bias = np.zeros((config.seeds, width), np.float32)
     if seen.any():
         inputs = standardised(features[seen])
@@ -105,7 +105,7 @@ def standardised(features: Array) -> Array:
 def _fit_pair(
     inputs: Array, views: Array, config: AlignConfig, seed: int, advance: Advance
 ) -> tuple[Array, Array, Array]:
-    """One seed: photo vectors [N, H], text weights [D, H], text bias [H]."""
+    """One seed: photo vectors [N, H], text weights [H, D], text bias [H]."""
     import torch
     from torch.nn.functional import normalize
 
@@ -129,7 +129,7 @@ def _fit_pair(
         with torch.inference_mode():
             vectors = normalize(pair.photo(photos)).numpy()
     head = pair.text_head
-    return vectors, head.weight.detach().numpy().T, head.bias.detach().numpy()
+    return vectors, head.weight.detach().numpy(), head.bias.detach().numpy()
 
 
 class _Pair:

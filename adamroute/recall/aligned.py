@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class QuerySide:
     S seeds, D text dimensions, H dimensions a head.
     """
 
-    weights: Array  # [S, D, H]
+    weights: Array  # [S, H, D]
     bias: Array  # [S, H]
     text_covariance: Covariance  # [D, D] of the items' text vectors
     photo_covariance: Covariance  # [S * H, S * H] of the items' photo vectors
@@ -54,7 +55,8 @@ class QuerySide:
     def load(cls, path: Path) -> QuerySide:
         """ArtifactError where the file is missing or cut short."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            # Opened here, since numpy leaves a damaged file open.
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 return cls(
                     weights=arrays["weights"],
                     bias=arrays["bias"],
@@ -62,7 +64,7 @@ class QuerySide:
                     photo_covariance=arrays["photo_covariance"],
                     text_weight=float(arrays["text_weight"]),
                 )
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
             raise ArtifactError(f"{path}: {error}. Rebuild: adamroute build CONFIG") from error
 
 
@@ -100,35 +102,41 @@ class AlignedPhotoEncoder:
 
     @property
     def dimensions(self) -> int:
-        seeds, text, head = self._side.weights.shape
+        seeds, head, text = self._side.weights.shape
         return int(text + seeds * head)
 
     def encode_queries(self, texts: Sequence[str], text_vectors: Vectors) -> Vectors:
         """[B, D + S * H] float32 of unit length. Only the vectors are read here."""
         side = self._side
-        if text_vectors.shape != (len(texts), side.weights.shape[1]):
+        if text_vectors.shape != (len(texts), side.weights.shape[2]):
             raise ArtifactError(
                 f"aligned-photo: text vectors {text_vectors.shape} for {len(texts)} texts, wanted "
-                f"{side.weights.shape[1]} dimensions. Rebuild: adamroute build CONFIG"
+                f"{side.weights.shape[2]} dimensions. Rebuild: adamroute build CONFIG"
             )
-        heads = np.einsum("bd,sdh->bsh", text_vectors, side.weights, optimize=True) + side.bias
-        heads /= np.linalg.norm(heads, axis=2, keepdims=True)
-        photo = heads.reshape(len(texts), -1)
+        # vecdot here and below: one dot product at a time. A matrix product of this size is no
+        # faster, but wakes BLAS threads that wait for a core whenever the machine is busy, and
+        # its last bits depend on the batch.
+        heads = np.vecdot(side.weights, text_vectors[:, None, None, :]) + side.bias
+        photo = _unit(heads).reshape(len(texts), self.dimensions - text_vectors.shape[1])
         parts = (
             side.text_weight * _standardised(text_vectors, side.text_covariance),
             (1.0 - side.text_weight) * _standardised(photo, side.photo_covariance),
         )
-        fused = np.hstack(parts)
-        norms = np.linalg.norm(fused, axis=1, keepdims=True)
-        return np.asarray(fused / np.where(norms > 0, norms, 1.0), dtype=np.float32)
+        return _unit(np.hstack(parts)).astype(np.float32)
 
 
-def _standardised(queries: Array, spread: Covariance) -> NDArray[np.float64]:
+def _unit(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Length 1 along the last axis; zeros stay zeros."""
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(norms > 0.0, norms, 1.0))
+
+
+def _standardised(queries: NDArray[np.floating], spread: Covariance) -> NDArray[np.float64]:
     """Queries [B, D] scaled so that their scores over the items have standard deviation 1.
 
     A part that is the same for every item (no photos at all) cannot rank and is set to 0.
     """
     exact = queries.astype(np.float64)
-    deviation = np.sqrt(np.maximum(np.einsum("bd,bd->b", exact @ spread, exact), 0.0))
+    deviation = np.sqrt(np.maximum(np.vecdot(np.vecdot(spread, exact[:, None, :]), exact), 0.0))
     scale = np.where(deviation > 1e-9, 1.0 / np.maximum(deviation, 1e-9), 0.0)
     return np.asarray(exact * scale[:, None])

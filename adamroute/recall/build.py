@@ -34,6 +34,7 @@ from adamroute.recall.encoders import TextEncoder
 from adamroute.shop.catalogue import Item, Shop
 
 STAGE = "build"
+RECIPE = 1  # raise it when the same config and catalogue come to mean another index
 TEXT_FILE = "text.npy"
 MM_FILE = "mm.npy"
 QUERY_SIDE_FILE = "query_side.npz"
@@ -135,7 +136,7 @@ def _relative(path: Path | None, root: Path) -> str | None:
 def _settings(config: Config) -> dict[str, JsonValue]:
     """The part of the config that decides the index; the number of threads does not."""
     encoders = config.encoders.model_dump(mode="json", exclude={"threads"})
-    return {"encoders": encoders, "seed": config.seed}
+    return {"encoders": encoders, "seed": config.seed, "recipe": RECIPE}
 
 
 def _photo_hashes(items: Sequence[Item]) -> list[str | None]:
@@ -152,8 +153,6 @@ def _text_vectors(
     texts: list[str], encoder: TextEncoder, cache: Path, progress: Progress
 ) -> tuple[Array, int]:
     def compute(places: list[int]) -> Array:
-        # Texts of like length together: the encoder packs a batch without padding, but equal
-        # work a step keeps the bar honest.
         parts = []
         with progress.task("text vectors", total=len(places)) as advance:
             for start in range(0, len(places), TEXT_CHUNK):

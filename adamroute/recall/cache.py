@@ -51,7 +51,7 @@ def text_key(text: str) -> str:
 
 def _read(path: Path) -> dict[str, Array]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             names, vectors = arrays["keys"].tolist(), arrays["vectors"]
         return dict(zip(names, vectors, strict=True))
     except (OSError, KeyError, ValueError, BadZipFile, EOFError):

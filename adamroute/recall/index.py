@@ -95,7 +95,7 @@ class BranchIndex:
         """[M] rank and [M] score of each of the rows for one query [D]."""
         query = self._checked(query[None])[0]
         rows = self._checked_rows(rows)
-        scores = self._vectors @ query
+        scores = np.vecdot(self._vectors, query)  # as fast as BLAS here, and wakes no threads
         order = np.argsort(-scores)
         rising = -scores[order]
         margin = self._margin(query)

@@ -48,7 +48,10 @@ class Frozen(BaseModel):
 
 
 class Logistic(Frozen):
-    """P = 1 / (1 + exp(-(bias + weights . (x - mean) / scale)))."""
+    """P = 1 / (1 + exp(-(bias + weights . z))), z = (x - mean) / scale within [-3, 3].
+
+    The bound keeps a request unlike any calibration row from a confidence nobody measured.
+    """
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
@@ -57,8 +60,9 @@ class Logistic(Frozen):
 
     def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """[B, F] to [B] probabilities."""
-        z = self.bias + (x - np.array(self.mean)) / np.array(self.scale) @ np.array(self.weights)
-        return np.asarray(1.0 / (1.0 + np.exp(-z)), np.float64)
+        z = np.clip((x - np.array(self.mean)) / np.array(self.scale), -3.0, 3.0)
+        logits = self.bias + z @ np.array(self.weights)
+        return np.asarray(1.0 / (1.0 + np.exp(-logits)), np.float64)
 
 
 class Estimate(Frozen):

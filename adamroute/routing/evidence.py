@@ -1,9 +1,10 @@
 """The evidence policy: the teacher's mind without a language model.
 
-Beliefs are recall surfaces P(alpha, K). The prior is the surface of q's kinds, mixed with the
-neighbours' thetas; each observed pair of ranks adds one difficulty-matched surface by replay; the
-belief is their weighted mean (the prior counts as `strength` observations), and theta is the bin
-that maximises it less the price of K.
+Beliefs are recall surfaces P(alpha, K). The prior is the mean surface of q's likely kinds, where a
+share of the kinds' weights comes from the neighbours: each of their thetas is a vote for the kinds
+it would have suited. Each observed pair of ranks adds one difficulty-matched surface by replay;
+the belief is their weighted mean (the prior counts as `strength` observations), and theta is the
+bin that maximises it less the price of K.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
-from adamroute.recall.replay import Surface, price, recall_surfaces
+from adamroute.recall.replay import LABEL_TEMPERATURE, Surface, price, recall_surfaces
 from adamroute.routing.composition import Composition
 from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.loop import Memory, Observation, Task, Thought
-from adamroute.routing.neighbours import thetas_as_surface
 from adamroute.routing.pseudo import PseudoQuery, kind_schedule, nearest_kind, write_query
-from adamroute.routing.theta import Bins, Theta
+from adamroute.routing.theta import ALPHAS, Bins, Theta
 from adamroute.routing.words import KINDS, words_in
 
 NO_NEIGHBOURS = "no_neighbours"
@@ -36,7 +37,7 @@ class EvidencePolicy:
     bins: Bins
     lam: float  # price of a whole tau
     strength: float  # observations the prior is worth
-    collaborative: float  # share of the prior that the neighbours' thetas hold
+    collaborative: float  # share of the kinds' weights that neighbours' thetas decide
 
     @property
     def name(self) -> str:
@@ -83,11 +84,25 @@ class EvidencePolicy:
         return np.asarray(total / (self.strength + len(observations)))
 
     def _prior(self, task: Task) -> Surface:
-        prior = self.composition.prior(self.composition.kinds(task.text_vector[None])[0])
-        if not task.neighbours:
-            return prior
-        told = thetas_as_surface(task.neighbours, self.bins)
-        return (1.0 - self.collaborative) * prior + self.collaborative * told
+        kinds = self.composition.kinds(task.text_vector[None])[0]
+        if task.neighbours:
+            votes = np.mean([self.votes(n.theta) for n in task.neighbours], axis=0)
+            kinds = (1.0 - self.collaborative) * kinds + self.collaborative * votes
+        return self.composition.prior(kinds)
+
+    def votes(self, theta: Theta) -> NDArray[np.float64]:
+        """[3], sums to 1: softmax over kinds of how little theta loses on each, over T = .05."""
+        alpha, budget = _nearest_bin(theta, self.bins)
+        utilities = self.composition.surfaces - price(self.bins, self.lam)
+        lost = utilities.max(axis=(1, 2)) - utilities[:, alpha, budget]
+        odds = np.exp(-(lost - lost.min()) / LABEL_TEMPERATURE)
+        return np.asarray(odds / odds.sum())
 
     def _best(self, belief: Surface) -> Theta:
         return self.bins.theta(*self.bins.best(belief - price(self.bins, self.lam)))
+
+
+def _nearest_bin(theta: Theta, bins: Bins) -> tuple[int, int]:
+    """Bin of a theta that another policy, or a person, may have put off the grid."""
+    alpha = int(np.argmin(np.abs(np.array(ALPHAS) - theta.alpha)))
+    return alpha, int(np.argmin(np.abs(np.log(np.array(bins.budgets) / theta.budget))))

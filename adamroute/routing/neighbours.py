@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.recall.replay import Surface
-from adamroute.routing.theta import ALPHAS, Bins, Theta
+from adamroute.routing.theta import Theta
 from adamroute.shop.catalogue import Interaction, TimeMeaning
 from adamroute.store import Snapshot, UserRecord
 
@@ -79,18 +78,3 @@ def liked_rows(
         if x.positive and x.timestamp <= now
     )
     return tuple(dict.fromkeys(row_of[item] for item in liked if item in row_of))
-
-
-def thetas_as_surface(neighbours: Sequence[Neighbour], bins: Bins) -> Surface:
-    """The neighbours' thetas read as a recall surface, [A, K]; zeros without neighbours.
-
-    A theta (a, K) is taken for the word that a share a and K candidates were needed:
-    P(alpha, k) = (1 - |alpha - a|) / (1 + (K / k)^2), averaged over the neighbours. The second
-    factor is the soft hit of an item at rank K, so that a neighbour's K is neither free nor fixed.
-    """
-    surface = np.zeros(bins.shape)
-    alphas, budgets = np.array(ALPHAS)[:, None], np.array(bins.budgets)[None, :]
-    for neighbour in neighbours:
-        theta = neighbour.theta
-        surface += (1.0 - np.abs(alphas - theta.alpha)) / (1.0 + (theta.budget / budgets) ** 2)
-    return surface / max(len(neighbours), 1)

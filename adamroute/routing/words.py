@@ -25,6 +25,7 @@ _SMALL_WORDS = (
 )
 STOPWORDS = frozenset(_SMALL_WORDS.split())
 MIN_CLAIM = 2  # content words that make a clause worth asking for
+SEEN_ITEMS = 3  # items that have a word as a look before it counts as one throughout the shop
 BOILERPLATE = 0.05  # a clause that this share of all listings has tells no item from another
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -50,20 +51,23 @@ class ItemWords:
         return ("visual",) if self.looks else ("functional",)
 
 
-def item_words(title: str, text: str, category: str, visual: Mapping[str, str]) -> ItemWords:
-    """Material from the fields of a listing; any of them may be empty, not title and text both."""
-    looks = tuple(
-        dict.fromkeys(
-            phrase
-            for value in visual.values()
-            for part in _VALUE.split(value)
-            if (phrase := " ".join(words_in(part)))
-        )
-    )
+def item_words(
+    title: str,
+    text: str,
+    category: str,
+    visual: Mapping[str, str],
+    seen: frozenset[str] = frozenset(),
+) -> ItemWords:
+    """Material from the fields of a listing; any of them may be empty, not title and text both.
+
+    `seen` are words that the shop uses for looks; like the item's own they leave its claims.
+    """
+    looks = _looks(visual)
     noun = category or (words_in(title)[-1] if words_in(title) else "")
     head = words_in(_QUALIFIER.split(noun.lower(), maxsplit=1)[0])
     hidden = {w for look in looks for w in look.split()}
     hidden |= set(words_in(title)) - set(words_in(category))
+    hidden |= seen
     return ItemWords(
         noun=" ".join(words_in(noun)),
         short_noun=head[-1] if head else "",
@@ -80,10 +84,12 @@ def catalogue_words(
 ) -> tuple[ItemWords, ...]:
     """Material of all items, by row, without the clauses that are boilerplate of the shop.
 
-    An item that has nothing else keeps them.
+    An item that has nothing else keeps them. Words that several items have as looks, and no
+    category as a noun, leave all claims: "steel" is a look even where one listing states it.
     """
+    seen = _seen(visual) - {word for category in set(categories) for word in words_in(category)}
     fields = zip(titles, texts, categories, visual, strict=True)
-    items = [item_words(*listing) for listing in fields]
+    items = [item_words(*listing, seen) for listing in fields]
     counts = Counter(claim for item in items for claim in item.claims)
     most = max(1.0, BOILERPLATE * len(items))
     return tuple(
@@ -95,6 +101,19 @@ def catalogue_words(
 def words_in(text: str) -> list[str]:
     """Words of a text in lower case, without punctuation."""
     return _WORD.findall(text.lower())
+
+
+def _looks(visual: Mapping[str, str]) -> tuple[str, ...]:
+    phrases = (" ".join(words_in(p)) for value in visual.values() for p in _VALUE.split(value))
+    return tuple(dict.fromkeys(phrase for phrase in phrases if phrase))
+
+
+def _seen(visual: Sequence[Mapping[str, str]]) -> frozenset[str]:
+    """Words that at least `SEEN_ITEMS` items have among their looks."""
+    counts = Counter(
+        word for values in visual for word in {w for look in _looks(values) for w in look.split()}
+    )
+    return frozenset(w for w, count in counts.items() if count >= SEEN_ITEMS) - STOPWORDS
 
 
 def _claims(text: str, hidden: set[str], noun: set[str]) -> tuple[tuple[str, ...], ...]:

@@ -21,7 +21,7 @@ from adamroute.shop.catalogue import Interaction
 FEATURES = (
     "text_score",  # similarity in each branch
     "mm_score",
-    "log_text_rank",
+    "log_text_rank",  # at most FAR_RANK
     "log_mm_rank",
     "log_best_rank",  # of the two
     "liked_max",  # text similarity to the positives of the history, 0 without any
@@ -35,6 +35,7 @@ FEATURES = (
     "asked_looks",  # share of the words of the looks that the query says
     "collaborative",  # 1 where only the neighbours brought it
 )
+FAR_RANK = 200  # ranks beyond it count alike: neighbours' items at rank 2,000 would bend the fit
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -93,10 +94,10 @@ def candidate_features(found: Candidates, asked: Asked, facts: ItemFacts) -> NDA
     vectors = facts.text_vectors[found.rows]
     parts = vectors @ asked.parts.T
     liked = _liked(vectors, facts.text_vectors[asked.liked])
-    best = np.minimum(found.text_ranks, found.mm_ranks)
+    ranks = np.minimum(np.stack([found.text_ranks, found.mm_ranks]), FAR_RANK)
     numbers = [
         found.text_scores, found.mm_scores,
-        np.log(found.text_ranks), np.log(found.mm_ranks), np.log(best),
+        *np.log(ranks), np.log(ranks.min(axis=0)),
         *liked, *parts.T, *_matches(found, asked, facts).T,
         np.array([origin == "collaborative" for origin in found.origin]),
     ]  # fmt: skip

@@ -13,7 +13,7 @@ from adamroute.errors import ConfigError
 from adamroute.progress import SILENT
 from adamroute.shop.catalogue import Catalogue, Item, Shop
 from distill.learned import fallback_counts
-from distill.pages import examples, separation, significance, verdict
+from distill.pages import confidence_quarters, examples, separation, significance, verdict
 from distill.report import run_report, write_report
 from distill.schema import ROUTERS, Difference, Report
 from tests.distill.worlds import B, measured
@@ -171,6 +171,18 @@ def test_fallbacks_are_counted_by_name() -> None:
 
 def test_separation_is_perfect_for_a_student_that_hears_the_kind() -> None:
     assert separation(measured()) == (1.0, 1.0)
+
+
+def test_confidence_is_held_against_what_was_kept_quarter_by_quarter() -> None:
+    quarters = confidence_quarters(measured(), epsilon=0.1)  # the last fifth is within epsilon
+    assert [q.n for q in quarters] == [B // 4] * 4
+    assert [q.good for q in quarters] == [0.0, 0.0, 0.0, pytest.approx(8 / 10)]
+    assert quarters[0].confidence < quarters[3].confidence
+
+
+def test_fewer_than_three_folds_is_an_error(config: Config) -> None:
+    with pytest.raises(ConfigError, match="--folds 2: train, calibration and test need one each"):
+        run_report(config, SILENT, folds=2)
 
 
 def test_gained_and_lost_requests_are_those_of_the_outcomes() -> None:

@@ -1,4 +1,4 @@
-"""Synthetic requests: seeded, spread over the catalogue and the kinds, readable as a shop's own."""
+"""Synthetic requests: seeded, spread over items and kinds, readable as a shop's own queries."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def catalogue(count: int = 30) -> Catalogue:
             Item(
                 item_id=f"i{n}",
                 title=f"BRAND{n} lamp",
-                text=f"BRAND{n} lamp. gives soft light number{n} for reading. folds flat in use{n}",
+                text=f"BRAND{n} lamp. gives soft light number{n} to read. folds flat in use{n}",
                 visual={"colour": ("red", "blue", "green")[n % 3]} if n % 5 else {},
                 category="lamp",
                 image=None,

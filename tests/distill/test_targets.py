@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from adamroute.errors import ArtifactError
 from adamroute.routing.composition import Composition
@@ -62,10 +63,14 @@ def row(name: str) -> LabelRow:
     )  # fmt: skip
 
 
+def save_targets(folder: Path, weights: NDArray[np.float64]) -> None:
+    ones = np.ones((len(weights), 11, 1))
+    np.savez(folder / TARGETS_FILE, weights=weights, soft=ones, surfaces=ones)
+
+
 def test_written_rows_and_targets_read_back_in_order(tmp_path: Path) -> None:
     (tmp_path / ROWS_FILE).write_text(as_lines([row("a"), row("b")]), encoding="utf-8")
-    arrays = {name: np.ones((2, 11, 1)) for name in ("soft", "surfaces")}
-    np.savez(tmp_path / TARGETS_FILE, weights=np.array([1.0, 2.0]), **arrays)
+    save_targets(tmp_path, np.array([1.0, 2.0]))
     targets = load_targets(tmp_path)
     assert targets.request_ids == ("a", "b")
     assert targets.queries == ("röd lampa", "röd lampa")
@@ -75,7 +80,6 @@ def test_written_rows_and_targets_read_back_in_order(tmp_path: Path) -> None:
 
 def test_rows_and_targets_of_different_lengths_are_refused(tmp_path: Path) -> None:
     (tmp_path / ROWS_FILE).write_text(as_lines([row("a")]), encoding="utf-8")
-    arrays = {name: np.ones((2, 11, 1)) for name in ("soft", "surfaces")}
-    np.savez(tmp_path / TARGETS_FILE, weights=np.ones(2), **arrays)
+    save_targets(tmp_path, np.ones(2))
     with pytest.raises(ArtifactError, match=r"1 rows in rows.jsonl, 2 in targets.npz"):
         load_targets(tmp_path)

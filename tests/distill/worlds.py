@@ -152,6 +152,7 @@ def measured() -> Measured:
         told=answers,
         results=results,
         curves={name: np.tile(rise, (len(known), 1)) for name in CURVES},
+        regrets=np.linspace(0.5, 0.0, len(known)),
         titles=("A rug",) * len(known),
         versions={"index": "abc"},
     )

@@ -60,7 +60,7 @@ def fitted(features: Array, views: Array, seed: int = 0) -> Heads:
 
 
 def head_scores(heads: Heads, queries: Array, seed: int, width: int) -> Array:
-    query = queries @ heads.text_weights[seed] + heads.text_bias[seed]
+    query = queries @ heads.text_weights[seed].T + heads.text_bias[seed]
     query /= np.linalg.norm(query, axis=1, keepdims=True)
     photos = heads.photo_vectors[:, seed * width : (seed + 1) * width]
     return np.asarray(query @ photos.T, dtype=np.float32)
@@ -70,7 +70,7 @@ def test_a_text_finds_photos_of_its_own_look() -> None:
     features, views = world(np.random.default_rng(0))
     heads = fitted(features, views)
     assert heads.photo_vectors.shape == (240, 16)
-    assert heads.text_weights.shape == (2, 24, 8)
+    assert heads.text_weights.shape == (2, 8, 24)
     truth = views[:, 0] @ views[:, 0].T > 0.8  # same look
     for seed in range(2):
         best = head_scores(heads, views[:, 0], seed, 8).argmax(axis=1)

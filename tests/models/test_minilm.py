@@ -72,9 +72,9 @@ def test_weights_that_are_missing_or_changed_are_refused(tmp_path: Path) -> None
 
 
 def test_a_package_that_is_not_there_is_named_with_the_next_step() -> None:
-    with pytest.raises(ModelError, match="'no_such_package' is not installed. Do this"):
+    with pytest.raises(ModelError, match=r"'no_such_package' is not installed\. Do this"):
         packaged_folder("no_such_package", "model", "Do this")
-    with pytest.raises(ModelError, match="no such folder in package 'numpy'. Do that"):
+    with pytest.raises(ModelError, match=r"no such folder in package 'numpy'\. Do that"):
         packaged_folder("numpy", "weights", "Do that")
 
 

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 VOCABULARY = 49152
+
+
+@cache
+def smollm2_tokenizer() -> Tokenizer:
+    """The packaged tokenizer, read once a test run: 3 s each time otherwise."""
+    from adamroute.models.smollm import packaged_tokenizer
+
+    return packaged_tokenizer()
 
 
 def write_tiny_llama(folder: Path, *, layers: int = 2, seed: int = 0) -> Path:
@@ -12,10 +25,8 @@ def write_tiny_llama(folder: Path, *, layers: int = 2, seed: int = 0) -> Path:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    from adamroute.models.smollm import packaged_tokenizer
-
     PreTrainedTokenizerFast(
-        tokenizer_object=packaged_tokenizer(), eos_token="<|im_end|>", pad_token="<|endoftext|>"
+        tokenizer_object=smollm2_tokenizer(), eos_token="<|im_end|>", pad_token="<|endoftext|>"
     ).save_pretrained(folder)
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -31,5 +42,10 @@ def write_tiny_llama(folder: Path, *, layers: int = 2, seed: int = 0) -> Path:
         pad_token_id=0,
         tie_word_embeddings=True,
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
+    model = LlamaForCausalLM(config)
+    with (
+        torch.no_grad()
+    ):  # at the usual .02 no logit of 32 dimensions could outweigh 49,151 others
+        model.model.embed_tokens.weight *= 25.0
+    model.save_pretrained(folder)
     return folder

@@ -237,7 +237,7 @@ class OtherEncoder:
 
 
 def test_an_index_of_another_text_encoder_is_refused(built: tuple[Config, Manifest]) -> None:
-    with pytest.raises(ArtifactError, match="built with text encoder 'all-MiniLM.*got 'other'"):
+    with pytest.raises(ArtifactError, match=r"built with text encoder 'all-MiniLM.*got 'other'"):
         load_index(built[0].stage("index"), threads=1, text_encoder=OtherEncoder())
 
 

@@ -36,10 +36,10 @@ def catalogues(draw: st.DrawFn) -> tuple[NDArray[np.float32], NDArray[np.float32
     base /= np.linalg.norm(base, axis=1, keepdims=True)
     vectors = base[rng.integers(0, distinct, size)]
     noise = draw(st.sampled_from([0.0, 3e-7, 3e-6, 1e-3]))
-    vectors = (vectors + noise * rng.normal(size=vectors.shape)).astype(np.float32)
+    stored = (vectors + noise * rng.normal(size=vectors.shape)).astype(np.float32)
     queries = rng.normal(size=(4, dimensions))
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    return vectors, queries.astype(np.float32)
+    return stored, queries.astype(np.float32)
 
 
 def test_the_tie_goes_to_the_lower_row_and_counts_as_lost_when_pessimistic() -> None:

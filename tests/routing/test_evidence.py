@@ -53,10 +53,19 @@ def test_the_start_without_neighbours_says_so() -> None:
 
 
 def test_neighbours_move_the_start_by_their_share_of_the_prior() -> None:
-    # told = (1 - |a - .7|) / 2 peaks at .7; slope .5 s against the prior's 1 - s
-    near = (Neighbour("n", 1.0, Theta(0.7, 20), ()),)
-    assert policy(share=0.5).start(task(neighbours=near)).theta.alpha == 0.0
-    assert policy(share=0.8).start(task(neighbours=near)).theta.alpha == 0.7
+    # Theta (1, 20) loses 1 on the falling surface, nothing on the rising one and on that of mixed
+    # queries, which is zero: half a vote each. So rising gets .5 share, falling 1 - share.
+    near = (Neighbour("n", 1.0, Theta(1.0, 20), ()),)
+    assert policy(share=0.6).start(task(neighbours=near)).theta.alpha == 0.0
+    assert policy(share=0.7).start(task(neighbours=near)).theta.alpha == 1.0
+
+
+def test_a_theta_votes_for_the_kinds_it_would_have_suited() -> None:
+    # the nearest bin is (.4, 20), which loses .4 on falling, .6 on rising and 0 on zero
+    odds = np.exp(-np.array([0.4, 0.6, 0.0]) / 0.05)
+    assert policy().votes(Theta(0.44, 33)) == pytest.approx(odds / odds.sum())
+    sure = policy().votes(Theta(1.0, 20))  # loses 1, 0 and 0
+    assert sure == pytest.approx([np.exp(-20) / (2 + np.exp(-20)), 0.5, 0.5], rel=1e-6)
 
 
 def test_evidence_overrules_the_prior_once_it_outweighs_it() -> None:

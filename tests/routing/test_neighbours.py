@@ -2,16 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from adamroute.routing.neighbours import (
-    Neighbour,
-    Neighbourhood,
-    liked_rows,
-    thetas_as_surface,
-)
-from adamroute.routing.theta import Bins, Theta
+from adamroute.routing.neighbours import Neighbour, Neighbourhood, liked_rows
+from adamroute.routing.theta import Theta
 from adamroute.shop.catalogue import Interaction
 from adamroute.store import Snapshot, UserRecord
 
@@ -85,19 +78,3 @@ def test_only_a_global_clock_cuts_what_neighbours_did_later() -> None:
     assert liked_rows(LENDERS, ROWS, time="global", history=history) == (1,)
     assert liked_rows(LENDERS, ROWS, time="order", history=history) == (1, 2)
     assert liked_rows(LENDERS, ROWS, time="global", history=()) == (1, 2)
-
-
-def test_thetas_read_as_a_surface_as_worked_by_hand() -> None:
-    told = thetas_as_surface([lender("n", Theta(0.2, 40))], Bins(80))
-    # budgets 20, 40, 80: soft hit of rank 40 is 1/(1+4), 1/(1+1), 1/(1+1/4)
-    assert told[2].tolist() == pytest.approx([0.2, 0.5, 0.8])
-    assert told[10].tolist() == pytest.approx([0.2 * 0.2, 0.2 * 0.5, 0.2 * 0.8])
-    assert not thetas_as_surface([], Bins(80)).any()
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
-def test_the_alpha_neighbours_recommend_lies_among_theirs(alphas: list[float]) -> None:
-    bins = Bins(20)
-    told = thetas_as_surface([lender(str(a), Theta(a, 20)) for a in alphas], bins)
-    best = bins.theta(*bins.best(told)).alpha
-    assert min(alphas) - 0.1 <= best <= max(alphas) + 0.1

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adamroute.errors import ModelError
-from adamroute.models.smollm import encoder_of, packaged_tokenizer
+from adamroute.models.smollm import encoder_of
 from adamroute.routing.prompt import (
     ALPHA_WORDS,
     END,
@@ -21,6 +21,7 @@ from adamroute.routing.prompt import (
 )
 from adamroute.routing.theta import Bins
 from adamroute.scoring.profiles import PreferenceProfile
+from tests.models.tiny_backbone import smollm2_tokenizer
 
 NOBODY = PreferenceProfile()
 WISHES = PreferenceProfile(
@@ -35,7 +36,7 @@ def letters(text: str) -> list[int]:
 
 @pytest.fixture(scope="module")
 def smollm2() -> Encode:
-    return encoder_of(packaged_tokenizer())
+    return encoder_of(smollm2_tokenizer())
 
 
 def test_a_prompt_is_query_then_wishes_then_the_end_marker() -> None:
@@ -110,7 +111,7 @@ def test_every_bin_is_one_existing_token_of_the_packaged_backbone(smollm2: Encod
 
 
 def test_a_tokenizer_without_single_tokens_for_the_bins_is_refused() -> None:
-    with pytest.raises(ModelError, match="' A'.*more than one token"):
+    with pytest.raises(ModelError, match=r"' A'.*more than one token"):
         bin_tokens(letters, Bins(200))
 
 

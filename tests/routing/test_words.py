@@ -44,5 +44,10 @@ def test_clauses_that_many_listings_share_are_dropped_unless_nothing_else_is_lef
 
 
 def test_words_are_lower_case_and_keep_inner_hyphens_and_apostrophes() -> None:
-    assert words_in("Child's wash-stand, 30x40 (new!)") == ["child's", "wash-stand", "30x40", "new"]
+    assert words_in("Child's wash-stand, 30x40 (new!)") == [
+        "child's",
+        "wash-stand",
+        "30x40",
+        "new",
+    ]
     assert words_in("") == []

@@ -1,5 +1,7 @@
 """Features of candidates, each worked by hand on four items."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,15 @@ def test_scores_and_ranks_are_taken_as_recall_gave_them() -> None:
     assert feature("log_text_rank", candidates, asked()) == [0.0, np.log(2)]
     assert feature("log_mm_rank", candidates, asked()) == [np.log(2), 0.0]
     assert feature("log_best_rank", candidates, asked()) == [0.0, 0.0]
+
+
+def test_ranks_beyond_two_hundred_count_alike() -> None:
+    near, far = (
+        replace(found([0], ("collaborative",)), text_ranks=np.array([rank]))
+        for rank in (200, 2000)
+    )
+    assert feature("log_text_rank", far, asked()) == [np.log(200)]
+    assert feature("log_text_rank", near, asked()) == [np.log(200)]
 
 
 def test_similarity_to_liked_items_is_the_best_and_the_mean() -> None:

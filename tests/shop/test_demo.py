@@ -6,7 +6,9 @@ import csv
 import hashlib
 import json
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import pytest
@@ -19,12 +21,22 @@ from adamroute.shop.demo.facts import COMMON, FACTS
 from adamroute.shop.demo.listings import make_products
 from adamroute.shop.demo.looks import KINDS, Look, take_photo
 from adamroute.shop.demo.patterns import COLOURS, PATTERNS
-from adamroute.shop.demo.people import make_people
+from adamroute.shop.demo.people import make_history, make_people
 from adamroute.shop.demo.shoppers import ask_for
 from adamroute.shop.demo.words import COLOURS as COLOUR_WORDS
 from adamroute.shop.demo.words import FORMS, PATTERNS_ASKED, PATTERNS_SAID, TYPES
 
-SMALL = {"items": 60, "users": 20, "queries": 50, "seed": 3}
+
+class Size(TypedDict):
+    """The parameters of a demo shop."""
+
+    items: int
+    users: int
+    queries: int
+    seed: int
+
+
+SMALL: Size = {"items": 60, "users": 20, "queries": 50, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +84,7 @@ def test_a_finished_folder_is_kept_untouched(shop: Path) -> None:
 
 def test_other_parameters_are_refused_and_the_message_names_both(shop: Path) -> None:
     with pytest.raises(ShopError, match=r"'items': 60.*'items': 61.*Remove the folder"):
-        generate_demo_shop(shop, **{**SMALL, "items": 61})
+        generate_demo_shop(shop, items=61, users=20, queries=50, seed=3)
 
 
 def test_a_folder_with_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -82,28 +94,34 @@ def test_a_folder_with_something_else_is_refused_and_left_alone(tmp_path: Path) 
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-@pytest.mark.parametrize("wrong", [{"items": 5}, {"users": 3}, {"queries": 0}, {"seed": -1}])
-def test_numbers_too_small_for_a_shop_are_refused(wrong: dict[str, int], tmp_path: Path) -> None:
-    with pytest.raises(ShopError, match=f"{next(iter(wrong))} is .* need at least"):
-        generate_demo_shop(tmp_path / "shop", **{**SMALL, **wrong})
+@pytest.mark.parametrize(
+    ("size", "named"),
+    [
+        (Size(items=5, users=20, queries=50, seed=3), "items is 5, need at least 18"),
+        (Size(items=60, users=3, queries=50, seed=3), "users is 3, need at least 4"),
+        (Size(items=60, users=20, queries=0, seed=3), "queries is 0, need at least 1"),
+        (Size(items=60, users=20, queries=50, seed=-1), "seed is -1, need at least 0"),
+    ],
+)
+def test_numbers_too_small_for_a_shop_are_refused(size: Size, named: str, tmp_path: Path) -> None:
+    with pytest.raises(ShopError, match=named):
+        generate_demo_shop(tmp_path / "shop", **size)
     assert not (tmp_path / "shop").exists()
 
 
 def test_a_generation_cut_short_leaves_no_folder(tmp_path: Path) -> None:
-    def stop(done: int, total: int) -> None:
+    def stop(_: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate_demo_shop(tmp_path / "shop", **SMALL, progress=stop)
+        generate_demo_shop(tmp_path / "shop", **SMALL, advance=stop)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_progress_counts_every_photo(tmp_path: Path) -> None:
-    calls: list[tuple[int, int]] = []
-    generate_demo_shop(
-        tmp_path / "shop", items=18, users=4, queries=4, progress=lambda *c: calls.append(c)
-    )
-    assert calls == [(i + 1, 18) for i in range(18)]
+    calls: list[int] = []
+    generate_demo_shop(tmp_path / "shop", items=18, users=4, queries=4, advance=calls.append)
+    assert calls == [1] * 18
 
 
 def test_every_photo_exists_is_square_and_none_equals_another(shop: Path) -> None:
@@ -217,19 +235,18 @@ def test_histories_run_forward_in_time_and_hold_no_item_twice(shop: Path) -> Non
         assert len({r["item_id"] for r in rows}) == len(rows)
         assert {r["label"] for r in rows} <= {"pos", "neg"}
         stamps = [int(r["timestamp"]) for r in rows]
-        assert all(a < b for a, b in zip(stamps, stamps[1:], strict=False))
+        assert all(a < b for a, b in pairwise(stamps))
 
 
-def test_positives_please_their_user_more_than_negatives(tmp_path: Path) -> None:
-    rng = np.random.default_rng(7)  # generate_demo_shop draws products, then people
+def test_positives_please_their_user_more_than_negatives() -> None:
+    rng = np.random.default_rng(7)
     products = {p.item_id: p for p in make_products(360, rng)}
-    people = {p.user_id: p for p in make_people(40, rng)}
-    generate_demo_shop(tmp_path / "shop", items=360, users=40, queries=1, seed=7)
     scores = defaultdict(list)
-    for row in _events(tmp_path / "shop"):
-        score = people[row["user_id"]].affinity(products[row["item_id"]])
-        scores[row["label"]].append(score)
-    assert np.mean(scores["pos"]) > 2.0 > 0.0 > np.mean(scores["neg"])
+    for person in make_people(40, rng):
+        for event in make_history(person, list(products.values()), rng):
+            scores[event.label].append(person.affinity(products[event.item_id]))
+    assert np.mean(scores["pos"]) > 2.0
+    assert np.mean(scores["neg"]) < 0.0
 
 
 def test_every_look_has_words_for_sellers_and_shoppers() -> None:

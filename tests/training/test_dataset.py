@@ -31,10 +31,15 @@ def row(number: int, **other: object) -> dict[str, object]:
     return {**base, "source": "teacher", **other}
 
 
-def write(folder: Path, rows: list[dict[str, object]], soft: np.ndarray, **more: object) -> None:
+def write(
+    folder: Path,
+    rows: list[dict[str, object]],
+    soft: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> None:
     (folder / ROWS).write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    arrays = {"soft": soft, "weights": np.ones(len(soft)), **more}
-    np.savez(folder / TARGETS, **arrays)
+    weights = np.ones(len(soft)) if weights is None else weights
+    np.savez(folder / TARGETS, soft=soft, weights=weights)
 
 
 def flat(rows: int) -> np.ndarray:
@@ -51,25 +56,25 @@ def test_rows_and_targets_come_in_the_same_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "soft", "more", "message"),
+    ("rows", "soft", "weights", "message"),
     [
-        ([row(0)], flat(2), {}, "1 rows in rows.jsonl, 2 soft labels"),
-        ([row(0)], np.full((1, 11, 3), 1 / 33), {}, r"labels over \(11, 3\) bins, tau 40 gives"),
-        ([row(0)], flat(1) * 2, {}, "row 0 sums to 2"),
-        ([row(0)], np.full((1, 11, 2), np.nan), {}, "row 0 sums to nan"),
-        ([row(0)], flat(1), {"weights": np.zeros(1)}, "some above 0"),
-        ([row(0, query=3)], flat(1), {}, "rows.jsonl:1: query: Input should be a valid string"),
-        ([row(0, profile={"wants": []})], flat(1), {}, "profile.wants: Extra inputs"),
+        ([row(0)], flat(2), None, "1 rows in rows.jsonl, 2 soft labels"),
+        ([row(0)], np.full((1, 11, 3), 1 / 33), None, r"labels over \(11, 3\) bins, tau 40 gives"),
+        ([row(0)], flat(1) * 2, None, "row 0 sums to 2"),
+        ([row(0)], np.full((1, 11, 2), np.nan), None, "row 0 sums to nan"),
+        ([row(0)], flat(1), np.zeros(1), "some above 0"),
+        ([row(0, query=3)], flat(1), None, "rows.jsonl:1: query: Input should be a valid string"),
+        ([row(0, profile={"wants": []})], flat(1), None, "profile.wants: Extra inputs"),
     ],
 )
 def test_rows_that_cannot_be_used_are_named(
     tmp_path: Path,
     rows: list[dict[str, object]],
     soft: np.ndarray,
-    more: dict[str, object],
+    weights: np.ndarray | None,
     message: str,
 ) -> None:
-    write(tmp_path, rows, soft, **more)
+    write(tmp_path, rows, soft, weights)
     with pytest.raises(LabelError, match=message):
         load_training_set(tmp_path, BINS)
 

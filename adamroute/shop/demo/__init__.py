@@ -2,7 +2,7 @@
 
 It states of every request whether it is visual, functional or mixed. Half of the listings mention
 their look; functional facts are in the listing only, never in the photo. The same seed gives the
-same bytes (photos: with the same Pillow). 1,600 photos take about 40 s on one core.
+same bytes (photos: with the same Pillow). 1,600 photos take 45 to 65 s on one core.
 """
 
 from adamroute.shop.demo.generate import generate_demo_shop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from adamroute.artifacts import publish
 from adamroute.errors import ShopError
+from adamroute.progress import Advance
 from adamroute.shop.demo.listings import Product, make_products
 from adamroute.shop.demo.looks import KINDS, take_photo
 from adamroute.shop.demo.people import Event, make_history, make_people
@@ -50,11 +51,11 @@ def generate_demo_shop(
     users: int = 200,
     queries: int = 600,
     seed: int = 7,
-    progress: Callable[[int, int], None] | None = None,
+    advance: Advance | None = None,
 ) -> None:
     """Write the demo shop to `folder`, or keep what is there when it has these parameters.
 
-    `progress(done, total)` is called after every photo. Raises ShopError where the numbers are
+    `advance(1)` is called after every photo. Raises ShopError where the numbers are
     too small or the folder holds something else.
     """
     parameters = {"items": items, "users": users, "queries": queries, "seed": seed}
@@ -69,7 +70,7 @@ def generate_demo_shop(
     liked = [[row_of[e.item_id] for e in h if e.label == "pos"] for h in histories]
     asks = make_asks(people, products, liked, queries, rng)
     with publish(folder) as scratch:
-        _write_photos(scratch, products, seed, progress)
+        _write_photos(scratch, products, seed, advance)
         _write_items(scratch / "items.csv", products)
         _write_events(scratch / "interactions.csv", [e for h in histories for e in h])
         _write_lines(scratch / "queries.jsonl", (asdict(ask) for ask in asks))
@@ -107,14 +108,14 @@ def _write_photos(
     folder: Path,
     products: Sequence[Product],
     seed: int,
-    progress: Callable[[int, int], None] | None,
+    advance: Advance | None,
 ) -> None:
     (folder / "images").mkdir()
     for row, product in enumerate(products):
         rng = np.random.default_rng([seed, PHOTO_STREAM, row])
         take_photo(product.look, rng).save(folder / product.image, quality=JPEG_QUALITY)
-        if progress is not None:
-            progress(row + 1, len(products))
+        if advance is not None:
+            advance(1)
 
 
 def _write_items(path: Path, products: Sequence[Product]) -> None:

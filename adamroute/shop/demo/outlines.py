@@ -1,4 +1,4 @@
-"""Outlines as point lists in product coordinates: ellipses, rounded boxes, curves, mirrored halves."""
+"""Outlines as point lists in product coordinates: ellipses, rounded boxes, smooth curves."""
 
 from __future__ import annotations
 

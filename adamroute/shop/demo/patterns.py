@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 RGB = tuple[int, int, int]
 
@@ -41,12 +42,14 @@ def weave(
     return np.asarray(_MARKS[pattern](x, y) * 255, np.uint8)
 
 
-def dyed(weight: NDArray[np.uint8], colour: RGB, accent: RGB, shade: float) -> NDArray[np.uint8]:
-    """Pixels [H, W, 3] mixed from the two colours; `shade` is this copy's own brightness."""
-    share = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
-    base = np.clip(np.array(colour, np.float32) * np.float32(shade), 0, 250)
-    table = base * (1 - share) + np.array(accent, np.float32) * share
-    return np.asarray(table.astype(np.uint8)[weight])
+def dyed(weight: Image.Image, colour: RGB, accent: RGB, shade: float) -> NDArray[np.uint8]:
+    """Pixels [H, W, 3] mixed by a grey weight image; `shade` is this copy's own brightness."""
+    share = np.linspace(0, 1, 256)
+    bands = []
+    for own, other in zip(colour, accent, strict=True):
+        ramp = min(own * shade, 250.0) * (1 - share) + other * share
+        bands.append(weight.point([int(v) for v in ramp]))  # a lookup in C, one per channel
+    return np.asarray(Image.merge("RGB", bands))
 
 
 def _inside(distance: Grid, sharpness: float = 20.0) -> Grid:

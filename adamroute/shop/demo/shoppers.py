@@ -1,4 +1,4 @@
-"""Requests in shoppers' words: they paraphrase the target's look or function, never its listing."""
+"""Requests in shoppers' words: they paraphrase a look or a function, never the listing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adamroute.shop.demo.words import COLOURS, FORMS, PATTERNS_ASKED, TYPES
 
 KIND_SHARES = {"visual": 0.4, "functional": 0.4, "mixed": 0.2}
 MAX_WORDS = 25
-TRADE_SHARE = 0.6  # of the facts that another wording exists for use it
+TRADE_SHARE = 0.85  # of the facts that another wording exists for use it
 SLIP_SHARE = 0.04  # of the requests carry a typing slip
 
 _TERSE = ("{n}", "{n}", "{n} please", "{n} any ideas?", "need {n}")
@@ -64,7 +64,8 @@ def make_asks(
     `liked` holds the rows of each user's positives: about a third of the targets are among them,
     the others are new to the user but to their taste.
     """
-    turns = np.concatenate([rng.permutation(len(people)) for _ in range(n_queries // len(people) + 1)])
+    rounds = range(n_queries // len(people) + 1)
+    turns = np.concatenate([rng.permutation(len(people)) for _ in rounds])
     kinds = _deal_kinds(n_queries, rng)
     asks = []
     for i in range(n_queries):
@@ -102,17 +103,19 @@ def ask_for(product: Product, kind: str, rng: np.random.Generator) -> str:
 
 def _worded(product: Product, kind: str, style: str, rng: np.random.Generator) -> str:
     names = TYPES[product.look.type]
-    noun = names[0] if rng.random() < 0.4 else pick(names, rng)
+    noun = names[0] if rng.random() < 0.55 else pick(names, rng)
     if kind != "functional":
         noun = _looking(product, noun, rng, sparse=kind == "mixed")
     facts: list[int] = []
     if kind != "visual":
-        chances = (0.7, 0.3, 0.0) if kind == "mixed" else (0.1, 0.65, 0.25)
+        chances = (0.7, 0.3, 0.0) if kind == "mixed" else (0.03, 0.5, 0.47)
         wanted = int(rng.choice([1, 2, 3], p=chances))
         order = rng.permutation(len(product.facts))[:wanted]
         facts = order.tolist()
     if style == "terse":
-        text = pick(_TERSE, rng).format(n=", ".join([noun, *(_tag(product, k, rng) for k in facts)]))
+        text = pick(_TERSE, rng).format(
+            n=", ".join([noun, *(_tag(product, k, rng) for k in facts)])
+        )
         return text.lower() if rng.random() < 0.6 else text[0].upper() + text[1:]
     if facts:
         noun = _wishing(product, noun, facts, rng)
@@ -124,7 +127,7 @@ def _worded(product: Product, kind: str, style: str, rng: np.random.Generator) -
 
 
 def _wishing(product: Product, noun: str, facts: list[int], rng: np.random.Generator) -> str:
-    """The noun with its facts: clauses after "that", and at times one in trade words at the end."""
+    """The noun with its facts: clauses after "that", at times one in trade words at the end."""
     wishes = [pick(product.facts[k].asked, rng) for k in facts]
     trade = _trade(product, facts[-1], rng)
     if trade and rng.random() < TRADE_SHARE:

@@ -25,7 +25,7 @@ UNIT = FULL * 0.40  # pixels of one product unit before the photo's own zoom
 Point = tuple[float, float]
 Points = Sequence[Point]
 Form = Literal["flat", "tube", "bar", "ball"]
-Field = NDArray[np.float32]
+Field = NDArray[np.floating]
 Pixels = NDArray[np.uint8]
 
 
@@ -70,14 +70,14 @@ class Pen:
         self.main = self._cloth(pattern, density)
 
     def _cloth(self, pattern: str, density: float) -> Pixels:
-        """The pattern over the whole layer, woven at half its size to save two thirds of the time."""
+        """The pattern over the whole layer, woven at half its size for speed."""
         zoom = self._cos**2 + self._sin**2
         steps = np.arange(FULL // 2, dtype=np.float32) * 2 + 1
         xs, ys = steps[None, :] - self._origin[0], steps[:, None] - self._origin[1]
         across = ((xs * self._cos + ys * self._sin) * self._flip / zoom).astype(np.float32)
         down = ((ys * self._cos - xs * self._sin) / zoom).astype(np.float32)
         weight = Image.fromarray(weave(pattern, across, down, density, self.rng))
-        full = np.asarray(weight.resize((FULL, FULL), Image.Resampling.BILINEAR))
+        full = weight.resize((FULL, FULL), Image.Resampling.BILINEAR)
         return dyed(full, self.colour, self.accent, float(self.rng.uniform(0.92, 1.06)))
 
     def place(self, points: Points) -> list[Point]:
@@ -104,7 +104,7 @@ class Pen:
         """One closed part of the product.
 
         `form` and `depth` (0 to 1) shade it as a cylinder or ball, `edge` darkens its rim, `folds`
-        adds soft vertical creases, `gloss` a highlight, `opacity` below 1 lets what is behind show.
+        adds soft vertical creases, `gloss` a highlight, `opacity` below 1 shows what is behind.
         """
         placed = self.place(points)
         box = _bounds(placed)
@@ -128,10 +128,8 @@ class Pen:
     def _shade(
         self, mask: Image.Image, form: Form, depth: float, edge: float, folds: float
     ) -> Field:
-        width, height = mask.size
-        u = np.linspace(-1, 1, width, dtype=np.float32)[None, :] * -self.light
-        v = np.linspace(-1, 1, height, dtype=np.float32)[:, None]
-        shade = 1.04 - 0.05 * v + np.zeros_like(u)
+        u, v = self._axes(mask.size)
+        shade: Field = 1.04 - 0.05 * v + 0 * u
         if form == "tube":
             shade = shade - depth * np.clip(u * 0.55 + u**2 * 0.6 - 0.08, -0.25, None)
         elif form == "bar":
@@ -144,21 +142,24 @@ class Pen:
             shade = shade + folds * self._creases(u, v)
         if edge:
             shade = shade - edge * _rim(mask)
-        return np.asarray(np.maximum(shade, 0.12), dtype=np.float32)
+        return np.maximum(shade, 0.12).astype(np.float32)
+
+    def _axes(self, size: tuple[int, int]) -> tuple[Field, Field]:
+        """A part's own coordinates, -1 to 1: u [1, W] from the light, v [H, 1] downwards."""
+        u = np.linspace(-1, 1, size[0], dtype=np.float32)[None, :] * np.float32(-self.light)
+        return u, np.linspace(-1, 1, size[1], dtype=np.float32)[:, None]
 
     def _creases(self, u: Field, v: Field) -> Field:
-        total = np.zeros((v.shape[0], u.shape[1]), np.float32)
-        for frequency in (4.0, 7.0, 11.0):
-            phase, lean = self.rng.uniform(0, 6.3), self.rng.uniform(-2.0, 2.0)
-            total = total + np.sin(frequency * u + lean * v + phase) * np.float32(2 / frequency)
-        return np.asarray(total, np.float32)
+        waves = [
+            np.sin(k * u + self.rng.uniform(-2, 2) * v + self.rng.uniform(0, 6.3)) * (2 / k)
+            for k in (4.0, 7.0, 11.0)
+        ]
+        return np.asarray(sum(waves), np.float32)
 
     def _shine(self, size: tuple[int, int], form: Form, gloss: float) -> Field:
-        width, height = size
+        u, v = self._axes(size)
         if not gloss:
-            return np.zeros((height, width), np.float32)
-        u = np.linspace(-1, 1, width, dtype=np.float32)[None, :] * -self.light
-        v = np.linspace(-1, 1, height, dtype=np.float32)[:, None]
+            return 0 * u + 0 * v
         if form == "ball":
             spot = np.exp(-((u + 0.42) ** 2 + (v + 0.48) ** 2) * 16)
         elif form == "bar":
@@ -199,7 +200,7 @@ class Pen:
         self.fill(corners, colour, "tube" if abs(y1 - y0) > abs(x1 - x0) else "bar", depth=0.5)
 
     def photo(self, *, grounded: bool) -> Image.Image:
-        """The finished photo: room, shadow (on the floor, or around a product lying flat), product."""
+        """The finished photo: room, shadow (on the floor or behind a flat product), product."""
         product = np.asarray(self.layer.reduce(OVERSAMPLING), np.float32)
         cover = self.cover.reduce(OVERSAMPLING)
         alpha = np.asarray(cover, np.float32)[..., None] / 255
@@ -236,9 +237,9 @@ def _rim(mask: Image.Image) -> Field:
 def _shadow(cover: Image.Image, grounded: bool, light: float) -> Field:
     box = cover.getbbox()
     dark = Image.new("L", (SIZE, SIZE))
-    if box is None:
+    if box is None:  # nothing was drawn
         return np.zeros((SIZE, SIZE), np.float32)
-    left, top, right, bottom = box
+    left, _, right, bottom = box
     if grounded:
         draw = ImageDraw.Draw(dark)
         slide, grow = -light * 5, (right - left) * 0.04
@@ -253,12 +254,12 @@ def _shadow(cover: Image.Image, grounded: bool, light: float) -> Field:
     return np.asarray(dark, np.float32) / 255 * np.float32(0.8)
 
 
-def _room(rng: np.random.Generator, grounded: bool) -> NDArray[np.float32]:
+def _room(rng: np.random.Generator, grounded: bool) -> Field:
     """A backdrop from white to light grey with a soft horizon and a vignette, [SIZE, SIZE, 3]."""
     grey = rng.uniform(226, 246)
     v = np.linspace(0, 1, SIZE, dtype=np.float32)[:, None]
     u = np.linspace(-1, 1, SIZE, dtype=np.float32)[None, :]
-    wall = grey + rng.uniform(2, 9) * (1 - v) - 7 * (u**2 + (v - 0.5) ** 2) + 0 * u
+    wall: Field = grey + rng.uniform(2, 9) * (1 - v) - 7 * (u**2 + (v - 0.5) ** 2) + 0 * u
     if grounded:
         horizon = rng.uniform(0.68, 0.8)
         wall = wall - rng.uniform(4, 14) / (1 + np.exp(-(v - horizon) * 40))

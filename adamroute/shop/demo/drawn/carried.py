@@ -8,6 +8,9 @@ from adamroute.shop.demo.outlines import Point, box, ellipse, flipped, mirrored,
 from adamroute.shop.demo.patterns import RGB, luminance
 from adamroute.shop.demo.studio import Pen, tone
 
+# Outlines are rows of points: one point a line would hide the shape.
+# fmt: off
+
 STEEL: RGB = (188, 192, 198)
 BRASS: RGB = (214, 182, 108)
 WOOD: RGB = (178, 124, 72)
@@ -36,7 +39,7 @@ def backpack(pen: Pen, shape: str, detail: str) -> None:
                        (-0.58, -0.5), (-0.4, -0.82)])
         pen.fill(body, pen.main, "tube", depth=0.3, folds=0.04, edge=0.3)
         if shape == "buckled flap":
-            _flap(pen, trim)
+            _flap(pen)
         else:
             zip_line = smooth([(-0.52, -0.1), (-0.46, -0.56), (0, -0.7), (0.46, -0.56),
                                (0.52, -0.1)], closed=False)
@@ -45,7 +48,7 @@ def backpack(pen: Pen, shape: str, detail: str) -> None:
     _pockets(pen, detail, trim)
 
 
-def _flap(pen: Pen, trim: RGB) -> None:
+def _flap(pen: Pen) -> None:
     flap = smooth([(0, -0.9), (0.42, -0.84), (0.6, -0.52), (0.6, -0.1), (0.4, 0.06), (0, 0.1),
                    (-0.4, 0.06), (-0.6, -0.1), (-0.6, -0.52), (-0.42, -0.84)])
     pen.fill(flap, pen.main, "bar", depth=0.25, edge=0.45)
@@ -56,10 +59,8 @@ def _flap(pen: Pen, trim: RGB) -> None:
 
 
 def _pockets(pen: Pen, detail: str, trim: RGB) -> None:
-    if detail == "two small pockets":
-        spots = [(-0.5, -0.04), (0.04, 0.5)]
-    else:
-        spots = [(-0.46, 0.46)]
+    two = detail == "two small pockets"
+    spots = [(-0.5, -0.04), (0.04, 0.5)] if two else [(-0.46, 0.46)]
     for x0, x1 in spots:
         pocket = box(x0, 0.24, x1, 0.8, 0.12)
         pen.fill(pocket, tone(pen.accent, 0.94), "tube", depth=0.3, edge=0.45)
@@ -166,10 +167,11 @@ def bottle(pen: Pen, shape: str, detail: str) -> None:
         half = [(0.0, -0.58), (0.2, -0.58), (0.36, -0.42), (0.4, -0.2), (0.29, 0.14), (0.38, 0.6),
                 (0.38, 0.9), (0.3, 0.98), (0.3, 0.98), (0, 0.99)]
     elif shape == "broad-shouldered":
-        half = [(0.0, -0.6), (0.17, -0.6), (0.2, -0.48), (0.44, -0.34), (0.47, -0.2), (0.46, 0.9),
+        half = [(0.0, -0.6), (0.17, -0.6), (0.2, -0.48), (0.44, -0.34), (0.47, -0.2),
+                (0.46, 0.8), (0.46, 0.9),
                 (0.38, 0.98), (0.38, 0.98), (0, 0.99)]
     else:
-        half = [(0.0, -0.66), (0.2, -0.66), (0.28, -0.56), (0.29, -0.4), (0.29, 0.9),
+        half = [(0.0, -0.66), (0.2, -0.66), (0.28, -0.56), (0.29, -0.4), (0.29, 0.8), (0.29, 0.9),
                 (0.23, 0.98), (0.23, 0.98), (0, 0.99)]
     _lid(pen, detail, -0.58 if shape != "slim" else -0.64)
     body = mirrored(smooth(half, closed=False))

@@ -8,6 +8,9 @@ from adamroute.shop.demo.outlines import Point, box, ellipse, flipped, mirrored,
 from adamroute.shop.demo.patterns import luminance
 from adamroute.shop.demo.studio import Pen, tone
 
+# Outlines are rows of points: one point a line would hide the shape.
+# fmt: off
+
 
 def _seam_tone(pen: Pen) -> tuple[int, int, int]:
     return tone(pen.colour, 0.7) if luminance(pen.colour) > 60 else tone(pen.colour, 1.25)
@@ -95,7 +98,8 @@ def _skirt(pen: Pen, side: list[Point], hem: float, ripples: int) -> None:
     edge = side[-1][0]
     bottom = waves(edge, -edge, hem, 0.028, ripples) if ripples else [(0.0, hem + 0.02)]
     right = smooth([side[0], side[0], *side[1:], side[-1]], closed=False)
-    pen.fill([*right, *bottom, *reversed(flipped(right))], pen.main, "tube", depth=0.34, folds=0.14)
+    outline = [*right, *bottom, *reversed(flipped(right))]
+    pen.fill(outline, pen.main, "tube", depth=0.34, folds=0.14)
     line = waves(-edge * 0.97, edge * 0.97, hem - 0.05, 0.02, max(1, ripples))
     pen.seam(line, _seam_tone(pen))
 

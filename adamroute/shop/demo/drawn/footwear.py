@@ -6,6 +6,9 @@ from adamroute.shop.demo.outlines import Point, box, ellipse, smooth, waves
 from adamroute.shop.demo.patterns import RGB, luminance
 from adamroute.shop.demo.studio import Pen, tone
 
+# Outlines are rows of points: one point a line would hide the shape.
+# fmt: off
+
 RUBBER: tuple[RGB, ...] = ((240, 238, 230), (196, 148, 96), (58, 56, 56))
 
 
@@ -22,11 +25,12 @@ def sneaker(pen: Pen, shape: str, detail: str) -> None:
     _sneaker_sole(pen, shape)
     pen.fill(ellipse(-0.48, top + 0.08, 0.36, 0.1), tone(pen.colour, 0.35))
     rise = 0.16 if high else 0.07
-    tongue: list[Point] = [(-0.28, top), (-0.14, top - rise), (0.02, top - rise / 2), (0.22, -0.02)]
-    pen.fill(smooth([*tongue, (-0.1, 0.05)]), tone(pen.accent, 0.92))
+    peak: list[Point] = [(-0.28, top), (-0.14, top - rise), (0.02, top - rise / 2)]
+    pen.fill(smooth([*peak, (0.22, -0.02), (-0.1, 0.05)]), tone(pen.accent, 0.92))
     collar = [(-0.86, top), (-0.86, top), (-0.55, top + 0.12), (-0.26, top + 0.02), (-0.16, top)]
     front: list[Point] = [(0.02, -0.36), (0.34, -0.08), (0.62, 0.0), (0.9, 0.12), (0.98, 0.32)]
-    heel: list[Point] = [(0.98, 0.34), (-0.9, 0.34), (-0.9, 0.34), (-0.93, 0.1), (-0.84, -0.15)]
+    heel: list[Point] = [(0.98, 0.34), (0.98, 0.34), (-0.9, 0.34), (-0.9, 0.34),
+                         (-0.93, 0.1), (-0.84, -0.15)]
     pen.fill(smooth([*collar, *front, *heel]), pen.main, "ball", depth=0.3, folds=0.03)
     dark = tone(pen.colour, 0.6)
     cap = smooth([(0.56, 0.34), (0.56, 0.14), (0.74, 0.05), (0.92, 0.14), (0.97, 0.34)])

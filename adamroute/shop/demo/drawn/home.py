@@ -6,6 +6,9 @@ from adamroute.shop.demo.outlines import Point, box, ellipse, mirrored, smooth
 from adamroute.shop.demo.patterns import RGB
 from adamroute.shop.demo.studio import Form, Pen, tone
 
+# Outlines are rows of points: one point a line would hide the shape.
+# fmt: off
+
 WOOD: RGB = (190, 138, 84)
 STEEL: RGB = (112, 116, 122)
 CREAM: RGB = (250, 240, 214)
@@ -31,7 +34,8 @@ def mug(pen: Pen, shape: str, detail: str) -> None:
     body = [*side, *floor, *((-x, y) for x, y in reversed(side))]
     pen.fill(body, pen.main, "tube", depth=0.5, edge=0.2, gloss=0.2)
     pen.fill(ellipse(0, top, top_x, 0.13), tone(pen.colour, 1.12), edge=0.1)
-    pen.fill(ellipse(0, top + 0.008, top_x - 0.045, 0.1), tone(pen.accent, 0.86), "bar", depth=-0.4)
+    inside = ellipse(0, top + 0.008, top_x - 0.045, 0.1)
+    pen.fill(inside, tone(pen.accent, 0.86), "bar", depth=-0.4)
     if pen.rng.random() < 0.5:
         pen.fill(ellipse(0, top + 0.05, top_x - 0.1, 0.058), (86, 52, 30), edge=0.3)
 
@@ -99,8 +103,8 @@ def chair(pen: Pen, shape: str, detail: str) -> None:
         for x in (-0.48, 0.48):
             pen.rod((x * 0.96, 0.16), (x, -1.02), 0.085, tone(frame, 0.9))
         for y in (-0.98, -0.66, -0.34):
-            slat = smooth([(-0.5, y), (0, y - 0.05), (0.5, y), (0.5, y + 0.2), (0, y + 0.15),
-                           (-0.5, y + 0.2)])
+            upper = smooth([(-0.5, y), (0, y - 0.05), (0.5, y)], closed=False)
+            slat = [*upper, *((x, below + 0.2) for x, below in reversed(upper))]
             pen.fill(slat, pen.main, "bar", depth=0.3, edge=0.4)
     elif shape == "rounded back":
         for x in (-0.3, 0.3):
@@ -111,8 +115,8 @@ def chair(pen: Pen, shape: str, detail: str) -> None:
     else:
         pen.fill(box(-0.5, -0.7, 0.5, 0.14, 0.12), pen.main, "ball", depth=0.3, edge=0.4)
     pen.fill(box(-0.64, 0.2, 0.64, 0.36, 0.08), pen.main, "bar", depth=0.6, edge=0.4)
-    seat: list[Point] = [(-0.46, 0.04), (0.46, 0.04), (0.62, 0.2), (0.58, 0.26), (-0.58, 0.26),
-                         (-0.62, 0.2)]
+    seat: list[Point] = [(-0.46, 0.04), (0.46, 0.04), (0.62, 0.2), (0.58, 0.26), (0.58, 0.26),
+                         (-0.58, 0.26), (-0.58, 0.26), (-0.62, 0.2)]
     pen.fill(smooth(seat), pen.main, "bar", depth=-0.35, edge=0.25)
     if shape == "padded armrests":
         for x in (-0.66, 0.66):

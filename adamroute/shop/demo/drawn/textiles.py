@@ -7,6 +7,9 @@ import math
 from adamroute.shop.demo.outlines import Point, box, ellipse, smooth
 from adamroute.shop.demo.studio import Pen, tone
 
+# Outlines are rows of points: one point a line would hide the shape.
+# fmt: off
+
 
 def _trapezoid(half_top: float, half_low: float, y0: float, y1: float) -> list[Point]:
     return [(-half_top, y0), (half_top, y0), (half_low, y1), (-half_low, y1)]
@@ -106,7 +109,8 @@ def _tassels(pen: Pen, shape: str) -> None:
             end = (cx + 0.24 * (ux - spread * uy), cy + 0.24 * (uy + spread * ux))
             pen.line([(cx - 0.06 * ux, cy - 0.06 * uy), end], 0.035,
                      tone(pen.accent, 0.85 + 0.1 * spread))
-        pen.fill(ellipse(cx + 0.03 * ux, cy + 0.03 * uy, 0.06, 0.06), tone(pen.accent, 0.7), "ball")
+        knot = ellipse(cx + 0.03 * ux, cy + 0.03 * uy, 0.06, 0.06)
+        pen.fill(knot, tone(pen.accent, 0.7), "ball")
 
 
 def _pillow(x: float, y: float) -> list[Point]:

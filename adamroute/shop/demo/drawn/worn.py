@@ -8,9 +8,13 @@ from adamroute.shop.demo.outlines import Point, box, ellipse, flipped, moved, sm
 from adamroute.shop.demo.patterns import RGB
 from adamroute.shop.demo.studio import Pen, tone
 
+# Outlines are rows of points: one point a line would hide the shape.
+# fmt: off
+
 METALS: tuple[RGB, ...] = ((196, 198, 204), (214, 180, 104), (84, 86, 92))
 # Strokes of each digit, clockwise from the top (0 to 5), then the middle (6).
-SEGMENTS = ("012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456", "012356")
+SEGMENTS = ("012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456",
+            "012356")
 LENSES: dict[str, RGB] = {
     "dark lenses": (40, 42, 48),
     "mirrored lenses": (120, 178, 206),

@@ -34,7 +34,8 @@ def _common(type_: str) -> tuple[Family, ...]:
         one(
             "lasting",
             "Spare parts are sold separately, so a repair is cheap. | Every part can be replaced.",
-            f"I can mend myself when a bit breaks | lets me swap a worn part and keep {them} going",
+            "I can mend myself when a bit breaks | "
+            f"let{s} me swap a worn part and keep {them} going",
             "repairable | replaceable bits",
         ),
         one(

@@ -39,7 +39,8 @@ MUG: tuple[Family, ...] = (
         "brews loose leaves", "loose-leaf brewing"),
     one("safe", "Lead and cadmium free glaze. | Food-safe glaze, lab tested.",
         "has nothing toxic in the coating", "non-toxic coating"),
-    one("comfort", "Easy grip for arthritic hands. | Designed with physiotherapists for weak grips.",
+    one("comfort",
+        "Easy grip for arthritic hands. | Designed with physiotherapists for weak grips.",
         "my grandmother can lift safely", "for shaky hands"),
     one("safe", "Weighted, so it is hard to knock over. | Non-tip suction base.",
         "stays upright beside a keyboard", "won't tip"),
@@ -49,8 +50,10 @@ MUG: tuple[Family, ...] = (
 
 LAMP: tuple[Family, ...] = (
     either(
-        graded("comfort", "Gives {v}. | Brightness {v}.", "is bright enough {w}", "bright enough {w}",
-               {"250 lumen": "as a night light", "600 lumen": "to relax by", "1,200 lumen": "to sew by"}),
+        graded("comfort", "Gives {v}. | Brightness {v}.", "is bright enough {w}",
+               "bright enough {w}",
+               {"250 lumen": "as a night light", "600 lumen": "to relax by",
+               "1,200 lumen": "to sew by"}),
         one("clever", "Takes any E27 bulb. | E27 socket, bulb not included.",
             "I can use my own bulbs in", "standard bulbs"),
     ),
@@ -126,7 +129,8 @@ CHAIR: tuple[Family, ...] = (
         "didn't cost a rainforest", "responsible forestry"),
     one("clever", "Storage box under the seat.", "hides toys inside", "hides clutter"),
     graded("travel", "Weighs {v}.", "is {w}", "{w}",
-           {"2.9 kg": "easy to lift with one hand", "6.5 kg": "movable", "14 kg": "hard to budge"}),
+           {"2.9 kg": "easy to lift with one hand", "6.5 kg": "movable",
+           "14 kg": "hard to budge"}),
 )  # fmt: skip
 
 PLANT_POT: tuple[Family, ...] = (
@@ -146,7 +150,8 @@ PLANT_POT: tuple[Family, ...] = (
     either(
         one("outdoor", "Frost proof to -20 degrees. | Survives hard frost.",
             "can stay out over winter | doesn't crack when it freezes", "winter-hardy"),
-        one("comfort", "For indoor use. | Indoor only.", "I can keep in the lounge", "houseplants"),
+        one("comfort", "For indoor use. | Indoor only.", "I can keep in the lounge",
+            "houseplants"),
     ),
     one("safe", "Heavy base, stays upright in storms. | Weighted against wind.",
         "won't topple on a breezy balcony | a cat can't push over", "cat-proof"),
@@ -228,7 +233,8 @@ CUSHION: tuple[Family, ...] = (
             "I can strip and launder | comes apart for cleaning", "launder the outside"),
         one("easy", "Spot clean only.", "only needs dabbing", "dab clean"),
     ),
-    one("outdoor", "For outdoors: quick-dry foam and weatherproof cover. | Rain and sun resistant.",
+    one("outdoor",
+        "For outdoors: quick-dry foam and weatherproof cover. | Rain and sun resistant.",
         "can stay on the garden bench | doesn't go mouldy outside", "for garden seats"),
     one("comfort", "Ties keep it on a chair. | Straps hold it to the seat.",
         "won't slip off my dining seat", "fastens on"),

@@ -78,7 +78,8 @@ SUITCASE: tuple[Family, ...] = (
         "I can locate if the airline loses it | shows its whereabouts on a map", "findable"),
     one("clever", "Laptop pocket opens from the front. | Front access for a computer.",
         "lets me pull out my computer at security", "computer at security"),
-    one("comfort", "Ride-on seat for toddlers up to 25 kg.", "my toddler can sit on", "sit-on, toddlers"),
+    one("comfort", "Ride-on seat for toddlers up to 25 kg.", "my toddler can sit on",
+        "sit-on, toddlers"),
 )  # fmt: skip
 
 UMBRELLA: tuple[Family, ...] = (
@@ -123,7 +124,8 @@ BOTTLE: tuple[Family, ...] = (
     either(
         graded("comfort", "Keeps drinks hot for {v}. | Vacuum insulated: hot for {v}.",
                "still has steaming tea {w}", "steaming {w}",
-               {"6 hours": "at lunchtime", "12 hours": "come evening", "24 hours": "the next morning"}),
+               {"6 hours": "at lunchtime", "12 hours": "come evening",
+               "24 hours": "the next morning"}),
         one("comfort", "Ice stays frozen for 30 hours. | Keeps cold for 30 hours.",
             "has ice cubes rattling the day after", "ice cold"),
         one("clever", "Glass inside, so nothing tastes of metal.",
@@ -138,7 +140,8 @@ BOTTLE: tuple[Family, ...] = (
     one("outdoor", "Filters stream water. | Built-in carbon and membrane filter.",
         "makes river water drinkable | purifies while I drink", "purifies"),
     graded("travel", "Weighs {v}.", "is {w}", "{w}",
-           {"95 g": "super light for running", "240 g": "light enough", "460 g": "solid in the hand"}),
+           {"95 g": "super light for running", "240 g": "light enough",
+           "460 g": "solid in the hand"}),
     one("travel", "Collapsible silicone: rolls up when empty.",
         "shrinks once I've drunk up", "rolls up"),
     one("easy", "Wide mouth takes ice cubes and a brush. | Extra wide opening.",

@@ -1,0 +1,93 @@
+"""Measures the teacher's loop with a cold query cache, and labelling by own target.
+
+    python scripts/bench_teacher.py --config configs/ikea.yaml [--requests 256]
+
+Needs a finished label stage (adamroute run). No text is encoded in advance; only model and index
+are loaded, and a handful of requests warm the process up. Prints command, hardware and commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from itertools import cycle, islice
+from pathlib import Path
+
+import numpy as np
+
+from adamroute.artifacts import commit
+from adamroute.config import Config, load_config
+from adamroute.recall.loaded import RecallIndex, load_index
+from adamroute.routing.loaded import load_teacher
+from adamroute.routing.teacher import Teacher
+from adamroute.routing.words import catalogue_words
+from adamroute.shop.catalogue import Request, Shop
+from adamroute.shop.folder import read_shop
+from adamroute.shop.requests import known_queries
+from distill.synthetic import synthetic_requests
+
+WARM_UP = 8  # requests
+ONE_BY_ONE = 64  # requests whose single latency is taken
+BAR_PER_S = 20.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--requests", type=int, default=256)
+    parser.add_argument("--shop", type=Path, help="as of the command adamroute")
+    parser.add_argument("--out", type=Path, help="as of the command adamroute")
+    options = parser.parse_args()
+    config = load_config(options.config, shop=options.shop, out=options.out)
+    shop = read_shop(config.shop)
+    index = load_index(config.stage("index"), config.encoders.threads)
+    teacher = load_teacher(config.stage("labels"), index, config)
+    queries = known_queries(shop, config.stage("labels"), "train", "calibration", "test")
+    wanted = WARM_UP + ONE_BY_ONE + options.requests
+    requests = [shop.request(query) for query in islice(cycle(queries), wanted)]
+    print(f"command: {' '.join(sys.argv)}")
+    print(f"hardware: {os.cpu_count()} CPUs, {platform.machine()}, {platform.processor() or '?'}")
+    print(f"commit: {commit()}; {len(index)} items, T_f = {config.teacher.evidence}")
+    teacher.decide_many(requests[:WARM_UP])
+    one_by_one(teacher, requests[WARM_UP : WARM_UP + ONE_BY_ONE])
+    together(teacher, requests[WARM_UP + ONE_BY_ONE :])
+    own_targets(config, shop, index)
+
+
+def one_by_one(teacher: Teacher, requests: list[Request]) -> None:
+    """Latency of a single request, as the server asks."""
+    times = [teacher.decide(request).ms for request in requests]
+    p50, p95 = np.percentile(times, [50, 95])
+    print(f"one request: p50 {p50:.1f} ms, p95 {p95:.1f} ms over {len(times)}")
+
+
+def together(teacher: Teacher, requests: list[Request]) -> None:
+    """Throughput as in labelling."""
+    start = time.perf_counter()
+    answers = teacher.decide_many(requests)
+    took = time.perf_counter() - start
+    steps = float(np.mean([len(answer.steps) - 1 for answer in answers]))
+    rate = len(answers) / took
+    print(
+        f"teacher loop: {rate:.1f} requests/s over {len(answers)} ({steps:.1f} pseudo-queries); "
+        f"bar {BAR_PER_S:.0f}: {'met' if rate >= BAR_PER_S else 'MISSED'}"
+    )
+
+
+def own_targets(config: Config, shop: Shop, index: RecallIndex) -> None:
+    """Synthetic requests: written, encoded, ranked."""
+    start = time.perf_counter()
+    words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
+    made = synthetic_requests(
+        shop.catalogue, words, count=512, seed=config.seed, split_items=not shop.queries
+    )
+    encoded = index.encode([request.query for request in made])
+    index.recall.ranks(encoded.text, encoded.mm, np.array([request.row for request in made]))
+    print(f"own-target labels: {len(made) / (time.perf_counter() - start):.0f} requests/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Draws docs/idea.png, the README's picture, from a finished run: two requests, two splits.
+
+    python scripts/draw_idea.py --config configs/demo.yaml --out docs/idea.png
+
+The requests are the first visual and the first functional one of the test split whose wanted item
+the student puts among the first six; nothing else is chosen by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from adamroute.config import load_config
+from adamroute.routing.theta import Theta
+from adamroute.shop.catalogue import Query, Shop
+from adamroute.shop.folder import read_shop
+from adamroute.shop.requests import known_queries
+from serving.local import local_flow
+from serving.schemas import RecommendAnswer, RecommendBody
+
+SHOWN = 6
+INK, TEXT, PHOTO, PALE = "#1f2933", "#3b6ea5", "#d9822b", "#eef1f4"
+OFFLINE = (
+    "offline: the agent (teacher) tests both indexes on pseudo-queries from each user's history"
+)
+BOXES = (
+    ("teacher's loop", "pseudo-queries with\na known answer"),
+    ("replay", "two ranks tell the utility\nof every split"),
+    ("LoRA student", "query + profile\nto (alpha, K), one pass"),
+    ("calibration", "P(regret small), and when\nto ask the teacher"),
+    ("Ray Serve", "route, recall twice,\nscore, answer"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--config", type=Path, default=Path("configs/demo.yaml"))
+    parser.add_argument("--out", type=Path, default=Path("docs/idea.png"))
+    options = parser.parse_args()
+    config = load_config(options.config)
+    shop = read_shop(config.shop)
+    queries = known_queries(shop, config.stage("labels"), "test")
+    examples = asyncio.run(pick(local_flow(config), queries))
+    draw(shop, examples, options.out)
+
+
+async def pick(flow: Any, queries: Sequence[Query]) -> list[tuple[Query, RecommendAnswer]]:
+    """The first request of each kind that is answered well and briefly worded."""
+    found = []
+    for kind in ("visual", "functional"):
+        for query in (q for q in queries if q.kind == kind and len(q.text) < 90):
+            body = RecommendBody(
+                user_id=query.user_id, query=query.text, n=SHOWN, policy="student"
+            )
+            answer = await flow.recommend(body)
+            if query.target_id in {item.item_id for item in answer.items}:
+                found.append((query, answer))
+                break
+    return found
+
+
+def draw(shop: Shop, examples: Sequence[tuple[Query, RecommendAnswer]], out: Path) -> None:
+    """Write the picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure = plt.figure(figsize=(12, 6.6), dpi=120, facecolor="white")
+    figure.text(0.03, 0.945, "One recall budget, two indexes, a split for each request",
+                fontsize=19, weight="bold", color=INK)  # fmt: skip
+    for place, (query, answer) in enumerate(examples):
+        _request(figure, shop, query, answer, bottom=0.6 - 0.325 * place)
+    _flow(figure)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out, facecolor="white")
+    plt.close(figure)
+
+
+def _request(
+    figure: Any, shop: Shop, query: Query, answer: RecommendAnswer, *, bottom: float
+) -> None:
+    text = "\n".join(textwrap.wrap(f"“{query.text}”", 38))
+    figure.text(0.03, bottom + 0.27, text, fontsize=12.5, color=INK, va="top", style="italic")
+    theta = Theta(answer.theta.alpha, answer.theta.budget)
+    n_text, n_mm = theta.split()
+    bar = figure.add_axes((0.03, bottom + 0.055, 0.3, 0.05))
+    bar.barh([0], [n_text], color=TEXT)
+    bar.barh([0], [n_mm], left=[n_text], color=PHOTO)
+    bar.set_xlim(0, theta.budget)
+    bar.set_axis_off()
+    figure.text(0.03, bottom + 0.03, f"{n_text} from the text index", color=TEXT, fontsize=10.5)
+    figure.text(0.33, bottom + 0.03, f"{n_mm} from photo + text", color=PHOTO, fontsize=10.5,
+                ha="right")  # fmt: skip
+    figure.text(0.03, bottom + 0.115, f"alpha {theta.alpha:.1f}, K = {theta.budget}, "
+                f"confidence {answer.confidence or 0:.2f}", fontsize=10.5, color=INK)  # fmt: skip
+    for place, item in enumerate(answer.items):
+        axes = figure.add_axes((0.37 + 0.103 * place, bottom + 0.06, 0.098, 0.2))
+        wanted = item.item_id == query.target_id
+        _photo(axes, shop.folder / item.image if item.image else None, wanted)
+        label = f"text #{item.text_rank}\nphoto #{item.mm_rank}"
+        axes.set_xlabel(label, fontsize=9, color=INK, weight="bold" if wanted else "normal")
+
+
+def _photo(axes: Any, path: Path | None, wanted: bool) -> None:
+    from PIL import Image
+
+    if path is not None:
+        axes.imshow(Image.open(path))
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_color("#2e9e5b" if wanted else "#d5dbe1")
+        spine.set_linewidth(3.5 if wanted else 1)
+
+
+def _flow(figure: Any) -> None:
+    """The five parts, in the order of the work."""
+    axes = figure.add_axes((0.03, 0.02, 0.94, 0.2))
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 10)
+    axes.set_axis_off()
+    width, gap = 17.6, 3.0
+    for place, (name, what) in enumerate(BOXES):
+        left = place * (width + gap)
+        box = {"boxstyle": "round,pad=0.2,rounding_size=0.8", "fc": PALE, "ec": "#c5ced6"}
+        from matplotlib.patches import FancyBboxPatch
+
+        axes.add_patch(FancyBboxPatch((left + 0.4, 1.5), width - 0.8, 6.4, **box))
+        axes.text(left + width / 2, 6.1, name, ha="center", weight="bold", fontsize=11, color=INK)
+        axes.text(left + width / 2, 2.1, what, ha="center", fontsize=9, color=INK)
+        if place + 1 < len(BOXES):
+            arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.4}
+            axes.annotate("", (left + width + gap, 4.7), (left + width, 4.7), arrowprops=arrow)
+    axes.text(0, 9.4, OFFLINE, fontsize=9.5, color="#52606d")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""A shop of 24 items with users and queries, indexed for real; only the encoders are made up."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from adamroute.artifacts import FORMAT, Manifest
+from adamroute.config import Config
+from adamroute.recall.dual import DualRecall
+from adamroute.recall.encoders import Vectors
+from adamroute.recall.index import BranchIndex
+from adamroute.recall.loaded import RecallIndex
+from adamroute.routing.words import words_in
+from adamroute.shop.catalogue import Catalogue, Interaction, Item, Query, Shop, Split
+
+COLOURS = ("red", "blue", "green")
+USES = {
+    "lamp": ("dims softly for reading at night", "clips onto any desk edge"),
+    "rug": ("muffles footsteps in busy halls", "shakes clean after muddy paws"),
+    "bag": ("keeps papers dry during heavy rain", "folds flat inside every suitcase"),
+    "vase": ("stands firm with tall branches", "survives frost on the balcony"),
+}
+
+
+@dataclass
+class BagOfWords:
+    """Both encoders: unit counts of hashed words."""
+
+    name: str = "bag"
+    dimensions: int = 256
+    seen: list[str] = field(default_factory=list)  # every text encoded, in order
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        self.seen += texts
+        vectors = np.full((len(texts), self.dimensions), 1e-3, dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in words_in(text):
+                vectors[row, _place(word)] += 1.0
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+    def encode_queries(self, texts: Sequence[str], text_vectors: Vectors) -> Vectors:  # noqa: ARG002
+        return text_vectors
+
+
+@cache
+def _place(word: str) -> int:
+    return int.from_bytes(hashlib.sha256(word.encode()).digest()[:2], "big") % 256
+
+
+def items() -> tuple[Item, ...]:
+    return tuple(
+        Item(
+            item_id=f"{colour}-{noun}-{number}",
+            title=f"BRAND{place} {noun}",
+            text=f"BRAND{place} {noun}. {use}",
+            visual={"colour": colour},
+            category=noun,
+            image=None,
+        )
+        for place, noun in enumerate(USES)
+        for colour in COLOURS
+        for number, use in enumerate(USES[noun])
+    )
+
+
+def market_shop(*, queries: bool = True) -> Shop:
+    """Eight users who like one colour each; user n's queries are in split n mod 4."""
+    ids = [item.item_id for item in items()]
+    histories = {
+        f"u{n}": tuple(Interaction(ids[(5 * n + 7 * k) % 24], k != 3, float(k)) for k in range(5))
+        for n in range(8)
+    }
+    return Shop(
+        name="market",
+        folder=Path("market"),
+        catalogue=Catalogue(items()),
+        histories=histories,
+        queries=tuple(_queries()) if queries else (),
+        time="none",
+        hash="market-shop",
+    )
+
+
+def _queries() -> list[Query]:
+    splits: tuple[Split, ...] = ("train", "train", "calibration", "test")
+    texts = ("{colour} {noun} please", "{noun} that {use}", "something that {use}")
+    found = []
+    for number in range(24):
+        user, item = number % 8, items()[(number * 11) % 24]
+        noun, colour = item.category, item.visual["colour"]
+        text = texts[number % 3].format(
+            colour=colour, noun=noun, use=" ".join(words_in(item.text)[2:6])
+        )
+        found.append(Query(f"q{number}", f"u{user}", text, item.item_id, None, splits[user % 4]))
+    return found
+
+
+def market_index(encoder: BagOfWords | None = None) -> RecallIndex:
+    """Text branch over listings, multimodal branch over colour and noun."""
+    encoder = encoder or BagOfWords()
+    goods = items()
+    text = encoder.encode([item.text for item in goods])
+    mm = encoder.encode([f"{item.visual['colour']} {item.category}" for item in goods])
+    manifest = Manifest(
+        format=FORMAT, stage="build", key="market", config={}, inputs={}, outputs={}, counts={},
+        packages={}, commit="",
+    )  # fmt: skip
+    return RecallIndex(
+        manifest=manifest,
+        ids=tuple(item.item_id for item in goods),
+        titles=tuple(item.title for item in goods),
+        texts=tuple(item.text for item in goods),
+        categories=tuple(item.category for item in goods),
+        images=(None,) * len(goods),
+        visual=tuple(item.visual for item in goods),
+        text_vectors=text,
+        mm_vectors=mm,
+        text_encoder=encoder,
+        mm_encoder=encoder,
+        recall=DualRecall(BranchIndex(text), BranchIndex(mm)),
+    )
+
+
+def market_config(out: Path, **labels: float) -> Config:
+    """tau is the 24 items, so the one budget bin below it is 20."""
+    return Config.model_validate(
+        {
+            "name": "market",
+            "shop": "market",
+            "out": out,
+            "routing": {"tau": 24, "mean_budget": 20},
+            "labels": {"synthetic_requests": 60, **labels},
+        }
+    )

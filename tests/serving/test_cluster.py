@@ -1,0 +1,219 @@
+"""A real Ray cluster, started as a person starts it, asked over HTTP and stopped by Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import httpx
+import psutil
+import pytest
+import yaml
+
+from adamroute.config import Config
+from adamroute.errors import ConfigError
+from adamroute.shop.folder import read_shop
+from serving.accounting import LOG_FILE
+from serving.app import open_port
+from serving.local import local_flow
+from serving.schemas import Problem, RecommendAnswer, RecommendBody
+
+pytestmark = pytest.mark.slow
+
+SERVE = "from adamroute.cli import main; main()"
+
+
+@pytest.fixture(scope="module")
+def url(tiny_run: Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`adamroute serve` in a process of its own; Ctrl-C at the end leaves nothing behind."""
+    path = tmp_path_factory.mktemp("serve") / "tiny.yaml"
+    path.write_text(yaml.safe_dump(tiny_run.model_dump(mode="json")), encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE, "serve", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        line = server.stdout.readline()
+        if "http://" not in line:
+            pytest.fail(f"adamroute serve: {line}{server.stderr.read()}")
+        family = psutil.Process(server.pid).children(recursive=True)
+        try:
+            yield line.split()[-1]
+        finally:
+            server.send_signal(signal.SIGINT)
+            code = server.wait(timeout=60)
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert code == 0
+    assert alive == []
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=url, timeout=30.0) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def asked(tiny_run: Config) -> list[dict[str, object]]:
+    """Requests of known users, a query-free one, one of a stranger and one with all given."""
+    shop = read_shop(tiny_run.shop)
+    known = [{"user_id": q.user_id, "query": q.text, "n": 5} for q in shop.split("test")[:3]]
+    first = shop.catalogue.items[0].item_id
+    return [
+        *known,
+        {"user_id": known[0]["user_id"], "n": 5},
+        {"query": "red striped mug", "n": 5},
+        {
+            "query": "something to sit on",
+            "n": 5,
+            "history": [{"item_id": first, "label": "pos"}],
+            "preferences": {"strong_pref": ["blue"], "dislike": ["red"]},
+        },
+    ]
+
+
+def post(client: httpx.Client, path: str, body: object) -> httpx.Response:
+    return client.post(path, json=body)
+
+
+@pytest.mark.parametrize("policy", ["auto", "auto@1", "student", "teacher", "static@0.3,40"])
+def test_the_cluster_answers_exactly_as_the_same_parts_in_one_process(
+    client: httpx.Client, tiny_run: Config, asked: list[dict[str, object]], policy: str
+) -> None:
+    bodies = [{**body, "policy": policy} for body in asked]
+
+    async def here() -> list[RecommendAnswer]:
+        flow = local_flow(tiny_run)
+        parsed = [RecommendBody.model_validate_json(json.dumps(body)) for body in bodies]
+        return [await flow.recommend(body) for body in parsed]
+
+    for body, wanted in zip(bodies, asyncio.run(here()), strict=True):
+        reply = post(client, "/v1/recommend", body)
+        assert reply.status_code == 200, reply.text
+        answer = RecommendAnswer.model_validate_json(reply.content)
+        assert answer.theta == wanted.theta
+        assert (answer.source, answer.fallback, answer.user, answer.versions) == (
+            wanted.source,
+            wanted.fallback,
+            wanted.user,
+            wanted.versions,
+        )
+        assert [i.item_id for i in answer.items] == [i.item_id for i in wanted.items]
+        assert [i.score for i in answer.items] == pytest.approx([i.score for i in wanted.items])
+
+
+def test_photos_of_an_answer_lie_in_the_shop_folder(
+    client: httpx.Client, tiny_run: Config, asked: list[dict[str, object]]
+) -> None:
+    answer = post(client, "/v1/recommend", asked[0]).json()
+    photos = [tiny_run.shop / item["image"] for item in answer["items"] if item["image"]]
+    assert photos
+    assert all(photo.is_file() for photo in photos)
+
+
+def test_route_gives_the_theta_of_recommend(
+    client: httpx.Client, asked: list[dict[str, object]]
+) -> None:
+    for body in asked:
+        routed = post(client, "/v1/route", {k: v for k, v in body.items() if k != "n"})
+        assert routed.status_code == 200
+        assert routed.json()["theta"] == post(client, "/v1/recommend", body).json()["theta"]
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "field"),
+    [
+        (b'{"query": "\xff"}', 422, "body"),
+        (b"{", 422, "body"),
+        (b'{"query": "rug", "n": NaN}', 422, "n"),
+        (json.dumps({"query": "x" * 100_000}).encode(), 422, "query"),
+        (json.dumps({"query": "x" * 2_000_000}).encode(), 413, "body"),
+        (b'{"query": "rug", "history": [{"item_id": "?", "label": "pos"}]}', 422,
+         "history[0].item_id"),
+        (b'{"query": "rug", "policy": "magic"}', 422, "policy"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_a_problem_through_the_proxy_too(
+    client: httpx.Client, content: bytes, status: int, field: str
+) -> None:
+    headers = {"content-type": "application/json"}
+    reply = client.post("/v1/recommend", content=content, headers=headers)
+    assert (reply.status_code, reply.headers["content-type"]) == (
+        status,
+        "application/problem+json",
+    )
+    assert Problem.model_validate_json(reply.content).field == field
+
+
+def test_paths_and_methods_nobody_serves_are_problems(client: httpx.Client) -> None:
+    for reply in (client.get("/nothing"), client.delete("/v1/route")):
+        assert reply.status_code in (404, 405)
+        assert reply.headers["content-type"] == "application/problem+json"
+
+
+def test_health_readiness_and_documents(client: httpx.Client) -> None:
+    assert client.get("/healthz").json()["status"] == "ok"
+    replicas = client.get("/readyz").json()["replicas"]
+    assert replicas == dict.fromkeys(("router", "recall", "scorer", "teacher"), "ready")
+    assert client.get("/docs").status_code == 200
+    assert "/v1/recommend" in client.get("/openapi.json").json()["paths"]
+
+
+def test_requests_at_the_same_time_get_the_answers_they_get_alone(
+    url: str, client: httpx.Client, asked: list[dict[str, object]]
+) -> None:
+    alone = [post(client, "/v1/recommend", body).json() for body in asked]
+
+    async def together() -> list[httpx.Response]:
+        async with httpx.AsyncClient(base_url=url, timeout=30.0) as many:
+            return list(
+                await asyncio.gather(*(many.post("/v1/recommend", json=b) for b in asked * 4))
+            )
+
+    for one, reply in zip(alone * 4, asyncio.run(together()), strict=True):
+        assert reply.status_code == 200
+        assert reply.json()["theta"] == one["theta"]
+        assert reply.json()["items"] == one["items"]
+
+
+def test_every_request_leaves_one_line_without_the_query(
+    client: httpx.Client, tiny_run: Config
+) -> None:
+    reply = post(client, "/v1/recommend", {"query": "xylophone", "policy": "static@0.5,20"})
+    lines = (tiny_run.out / LOG_FILE).read_text(encoding="utf-8").splitlines()
+    mine = [x for x in map(json.loads, lines) if x["request_id"] == reply.json()["request_id"]]
+    assert len(mine) == 1
+    assert (mine[0]["theta"], mine[0]["source"]) == ({"alpha": 0.5, "budget": 20}, "static")
+    assert "xylophone" not in "".join(lines)
+
+
+def test_a_port_that_is_taken_is_said_before_anything_starts(url: str, tiny_run: Config) -> None:
+    taken = tiny_run.serve.model_copy(update={"port": int(url.rsplit(":", 1)[1])})
+    with pytest.raises(ConfigError, match=r"set serve\.port"):
+        open_port(taken)
+
+
+def test_the_server_listens_on_loopback_only(url: str) -> None:
+    port = int(url.rsplit(":", 1)[1])
+    (owner,) = {
+        c.pid
+        for c in psutil.net_connections("tcp")
+        if c.status == "LISTEN" and c.laddr and c.laddr.port == port
+    }
+    server = next(p for p in psutil.Process(owner).parents() if "serve" in p.cmdline())
+    family = {server.pid, *(p.pid for p in server.children(recursive=True))}
+    addresses = {
+        c.laddr.ip.removeprefix("::ffff:")
+        for c in psutil.net_connections("tcp")
+        if c.status == "LISTEN" and c.pid in family
+    }
+    assert addresses == {"127.0.0.1"}
