@@ -25,7 +25,7 @@ from serving.schemas import RecommendAnswer, RecommendBody
 
 SHOWN = 6
 INK, TEXT, PHOTO, PALE = "#1f2933", "#3b6ea5", "#d9822b", "#eef1f4"
-OFFLINE = (
+OFFLINE = "offline: the agent (teacher) tests both indexes on pseudo-queries from a user's history"
     "offline: the agent (teacher) tests both indexes on pseudo-queries from each user's history"
 )
 BOXES = (

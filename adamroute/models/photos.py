@@ -1,8 +1,8 @@
 """Photo features of the embedded multimodal encoder: what a photo shows, as 1,344 numbers.
 
 EfficientNet-Lite0 pooled (1280) beside a 4 x 4 x 4 RGB histogram over the pixels that are not
-white (64). About 17 ms a photo on two cores. Photos go through the network one by one: a batch of
-16 is no faster here, and so a photo's features never depend on which other photos were new.
+white (64). About 16 ms a photo on two idle cores. Photos go through the network one by one: a
+batch of 16 is no faster here, and so a photo's features never depend on which others were new.
 Needed at build time only; the server holds no photo tower.
 """
 

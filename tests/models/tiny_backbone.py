@@ -43,9 +43,7 @@ def write_tiny_llama(folder: Path, *, layers: int = 2, seed: int = 0) -> Path:
         tie_word_embeddings=True,
     )
     model = LlamaForCausalLM(config)
-    with (
-        torch.no_grad()
-    ):  # at the usual .02 no logit of 32 dimensions could outweigh 49,151 others
+    with torch.no_grad():  # at .02 no logit of 32 dimensions outweighs 49,151 others
         model.model.embed_tokens.weight *= 25.0
     model.save_pretrained(folder)
     return folder

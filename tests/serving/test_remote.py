@@ -100,7 +100,7 @@ def test_a_caller_that_gives_up_cancels_the_call() -> None:
 
     async def impatient() -> None:
         async with asyncio.timeout(0.01):
-            await Remote("teacher", handle).decide()  # type: ignore[arg-type]
+            await Remote("teacher", handle).decide()
 
     with pytest.raises(TimeoutError):
         asyncio.run(impatient())
