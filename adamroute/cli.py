@@ -6,6 +6,7 @@ The only module of the core that may import the stages, and it does so inside it
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -67,7 +68,7 @@ def report(
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(min=2, help="Refit all that is fitted, per fold over all users."),
+        typer.Option(min=3, help="Refit all that is fitted, per fold over all users."),
     ] = None,
     shop: ShopDir = None,
     out: Annotated[
@@ -90,7 +91,11 @@ def serve(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     from serving.app import serve_forever
 
     loaded = load_config(config, shop=shop, out=out)
-    serve_forever(loaded, on_ready=lambda url: print(f"serving '{loaded.name}' on {url}", flush=True))
+
+    def ready(url: str) -> None:
+        print(f"serving '{loaded.name}' on {url}", flush=True)
+
+    serve_forever(loaded, on_ready=ready)
 
 
 @app.command()
@@ -176,7 +181,15 @@ def _report(
     from distill.report import run_report
 
     refit = (_label, _train, _calibrate)
-    return run_report(config, progress, queries=queries, folds=folds, out=out, refit=refit)
+    return run_report(
+        config,
+        progress,
+        queries=queries,
+        folds=folds,
+        out=out,
+        refit=refit,
+        command=shlex.join(["adamroute", *sys.argv[1:]]),
+    )
 
 
 def main() -> None:

@@ -71,11 +71,11 @@ class TeacherConfig(Section):
 
 
 class LabelConfig(Section):
-    """Which rows become labels and how much they weigh."""
+    """Which rows become labels and how much each weighs (measured in EXPERIMENTS.md)."""
 
-    teacher: Annotated[float, Field(ge=0.0)] = 1.0  # weight of teacher rows; 0 leaves them out
+    teacher: Annotated[float, Field(ge=0.0)] = 0.3  # weight of a teacher row; 0 leaves them out
     outcome: Annotated[float, Field(ge=0.0)] = 1.0
-    synthetic: Annotated[float, Field(ge=0.0)] = 1.0
+    synthetic: Annotated[float, Field(ge=0.0)] = 0.2
     synthetic_requests: Annotated[int, Field(ge=0)] = 3000
     shrink: Share = 0.5  # part of each surface taken from the mean of the query's likely kind
     temperature: Annotated[float, Field(gt=0.0)] = 0.05
@@ -87,9 +87,9 @@ class StudentConfig(Section):
     rank: Positive = 8
     lora_alpha: Positive = 16
     lora_dropout: Share = 0.0
-    learning_rate: Annotated[float, Field(gt=0.0)] = 2e-3
+    learning_rate: Annotated[float, Field(gt=0.0)] = 3e-3
     batch: Positive = 8
-    steps: Positive = 150
+    steps: Positive = 300
     max_tokens: Annotated[int, Field(ge=16, le=512)] = 64
     loss: Literal["soft", "best_bin"] = "soft"
     shuffle_labels: bool = False  # the control run: labels dealt to the wrong prompts

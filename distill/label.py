@@ -36,7 +36,7 @@ from adamroute.routing.loaded import COMPOSITION_FILE, STORE_FILE, TEACHER_FILE
 from adamroute.routing.teacher import Teacher
 from adamroute.routing.words import catalogue_words
 from adamroute.shop.catalogue import Shop
-from adamroute.shop.folder import read_shop
+from adamroute.shop.folds import open_shop
 from adamroute.shop.requests import SYNTHETIC_QUERIES
 from adamroute.store import Snapshot, SqliteProfileStore
 from distill.assemble import Labels, assemble
@@ -54,7 +54,7 @@ def run_label(config: Config, progress: Progress) -> Manifest:
     """Write labels/; nothing to do where it is fresh. Stops and resumes at any point."""
     folder = config.stage("labels")
     index_manifest = read_manifest(config.stage("index"), "build")
-    shop = read_shop(config.shop)
+    shop = open_shop(config)
     inputs = {"index": index_manifest.hash, "shop": shop.hash}
     if is_fresh(folder, "label", stage_key("label", _settings(config), inputs)):
         shutil.rmtree(_parts_folder(folder), ignore_errors=True)  # of a run killed at its end

@@ -165,7 +165,7 @@ def _cascade_sentence(report: Report) -> str:
     change = cascade.recall_at_k.mean - student.recall_at_k.mean
     return (
         f"{start}; the cascade asks it on {_percent(cascade.fallback_rate)} of the requests, "
-        f"which changes recall by {100 * change:+.1f} points."
+        f"which changes recall by {_signed(change)} points."
     )
 
 
@@ -191,8 +191,13 @@ def _percent(share: float) -> str:
 
 def _points(difference: Difference) -> str:
     low, high = difference.ci95
-    mean = f"{100 * difference.mean:+.1f} points"
-    return f"{mean} [{100 * low:+.1f}, {100 * high:+.1f}]"
+    return f"{_signed(difference.mean)} points [{_signed(low)}, {_signed(high)}]"
+
+
+def _signed(share: float) -> str:
+    """Points with their sign, and never "-0.0"."""
+    points = round(100 * share, 1)
+    return f"{points:+.1f}" if points else "0.0"
 
 
 def _requests(count: int) -> str:

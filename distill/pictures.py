@@ -126,11 +126,13 @@ def _draw_budgets(axes: Axes, curves: Curves) -> None:
     for name, recall in curves.recall.items():
         if name == "static_best":
             continue
-        hollow = name in ("oracle", "random")
+        marker, dashes = {"oracle": ("^", (0, (5, 2))), "random": ("v", (0, (1, 1.5)))}.get(
+            name, ("o", "-")
+        )
         axes.plot(
             curves.budgets, 100 * (recall - base), color=COLOURS.get(name, "#5b6b78"),
-            lw=2.4 if name == "student" else 1.6, ls=(0, (2, 2)) if hollow else "-",
-            marker="o", ms=3.5, label=LABELS[name],
+            lw=2.4 if name == "student" else 1.6, ls=dashes,
+            marker=marker, ms=4, label=LABELS[name],
         )  # fmt: skip
     axes.axhline(0, color=COLOURS["static_best"], lw=1.4, label=LABELS["static_best"])
     axes.set_xscale("log")
@@ -162,7 +164,9 @@ def _draw_cascade(axes: Axes, report: Report, curves: Curves) -> None:
     axes.set_xlabel("requests sent to the teacher, %")
     axes.set_ylabel("recall, %, mean over K = 20, 40, 100")
     axes.set_title("What asking the teacher changes", fontsize=11)
-    axes.margins(y=0.15)
+    low, high = min(static, mixed.min()), max(static, mixed.max())
+    middle, half = (high + low) / 2, max(0.65 * (high - low), 3.0)
+    axes.set_ylim(middle - half, middle + half)  # at least 6 points: one request is no cliff
     _legend(axes)
 
 

@@ -25,9 +25,7 @@ from serving.schemas import RecommendAnswer, RecommendBody
 
 SHOWN = 6
 INK, TEXT, PHOTO, PALE = "#1f2933", "#3b6ea5", "#d9822b", "#eef1f4"
-OFFLINE = "offline: the agent (teacher) tests both indexes on pseudo-queries from a user's history"
-    "offline: the agent (teacher) tests both indexes on pseudo-queries from each user's history"
-)
+OFFLINE = "offline, the agent (teacher) tests both indexes on pseudo-queries from users' history"
 BOXES = (
     ("teacher's loop", "pseudo-queries with\na known answer"),
     ("replay", "two ranks tell the utility\nof every split"),
@@ -121,6 +119,8 @@ def _photo(axes: Any, path: Path | None, wanted: bool) -> None:
 
 def _flow(figure: Any) -> None:
     """The five parts, in the order of the work."""
+    from matplotlib.patches import FancyBboxPatch
+
     axes = figure.add_axes((0.03, 0.02, 0.94, 0.2))
     axes.set_xlim(0, 100)
     axes.set_ylim(0, 10)
@@ -128,10 +128,12 @@ def _flow(figure: Any) -> None:
     width, gap = 17.6, 3.0
     for place, (name, what) in enumerate(BOXES):
         left = place * (width + gap)
-        box = {"boxstyle": "round,pad=0.2,rounding_size=0.8", "fc": PALE, "ec": "#c5ced6"}
-        from matplotlib.patches import FancyBboxPatch
-
-        axes.add_patch(FancyBboxPatch((left + 0.4, 1.5), width - 0.8, 6.4, **box))
+        axes.add_patch(
+            FancyBboxPatch(
+                (left + 0.4, 1.5), width - 0.8, 6.4, boxstyle="round,pad=0.2,rounding_size=0.8",
+                facecolor=PALE, edgecolor="#c5ced6",
+            )
+        )  # fmt: skip
         axes.text(left + width / 2, 6.1, name, ha="center", weight="bold", fontsize=11, color=INK)
         axes.text(left + width / 2, 2.1, what, ha="center", fontsize=9, color=INK)
         if place + 1 < len(BOXES):

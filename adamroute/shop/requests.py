@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
-from typing import Literal
 
 from adamroute.shop.catalogue import Query, Shop, Split
 from adamroute.shop.folder import read_queries

@@ -60,7 +60,7 @@ def test_the_test_split_is_reported_with_hits_that_replay_confirms(
             recalled(np.array([r["text_rank"]]), np.array([r["mm_rank"]]), Theta(**r[name]))[0]  # type: ignore[arg-type]
             for r in rows
         ]
-        assert report.rows[name].recall == pytest.approx(np.mean(hits))  # type: ignore[index]
+        assert report.rows[name].recall == pytest.approx(np.mean(hits))
     assert report.rows["oracle"].recall >= report.rows["static_best"].recall
     assert report.rows["student"].p50_ms > 0
 

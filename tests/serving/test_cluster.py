@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import grpc  # type: ignore[import-untyped]
 import httpx
 import psutil
 import pytest
@@ -32,7 +33,9 @@ SERVE = "from adamroute.cli import main; main()"
 def url(tiny_run: Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`adamroute serve` in a process of its own; Ctrl-C at the end leaves nothing behind."""
     path = tmp_path_factory.mktemp("serve") / "tiny.yaml"
-    path.write_text(yaml.safe_dump(tiny_run.model_dump(mode="json")), encoding="utf-8")
+    patient = tiny_run.serve.model_copy(update={"timeout_s": 60.0})  # a busy machine is no failure
+    config = tiny_run.model_copy(update={"serve": patient})
+    path.write_text(yaml.safe_dump(config.model_dump(mode="json")), encoding="utf-8")
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, "serve", str(path)],
         stdout=subprocess.PIPE,
@@ -202,18 +205,28 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(url: str, tiny_run:
         open_port(taken)
 
 
-def test_the_server_listens_on_loopback_only(url: str) -> None:
-    port = int(url.rsplit(":", 1)[1])
-    (owner,) = {
-        c.pid
-        for c in psutil.net_connections("tcp")
-        if c.status == "LISTEN" and c.laddr and c.laddr.port == port
-    }
-    server = next(p for p in psutil.Process(owner).parents() if "serve" in p.cmdline())
-    family = {server.pid, *(p.pid for p in server.children(recursive=True))}
-    addresses = {
-        c.laddr.ip.removeprefix("::ffff:")
-        for c in psutil.net_connections("tcp")
-        if c.status == "LISTEN" and c.pid in family
-    }
-    assert addresses == {"127.0.0.1"}
+def test_beyond_loopback_only_replicas_listen_and_they_want_the_token(url: str) -> None:
+    listening = _listening(int(url.rsplit(":", 1)[1]))
+    beyond = {(port, name) for address, port, name in listening if address != "127.0.0.1"}
+    # Serve binds these to all interfaces whatever it is told, and they take pickles.
+    assert len(beyond) == 5
+    for port, name in beyond:
+        assert name.startswith("ray::ServeReplica")
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            call = channel.unary_unary("/ray.serve.ASGIService/HandleRequest")
+            with pytest.raises(grpc.RpcError) as refused:
+                call(b"", timeout=10.0)
+        assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
+
+
+def _listening(http_port: int) -> list[tuple[str, int, str]]:
+    """Address, port and process of everything that the server's process tree listens on."""
+    sockets = [c for c in psutil.net_connections("tcp") if c.status == "LISTEN" and c.pid]
+    proxy = next(c.pid for c in sockets if c.laddr.port == http_port)
+    server = next(p for p in psutil.Process(proxy).parents() if "serve" in p.cmdline())
+    names = {p.pid: p.name() for p in (server, *server.children(recursive=True))}
+    return [
+        (c.laddr.ip.removeprefix("::ffff:"), c.laddr.port, names[c.pid])
+        for c in sockets
+        if c.pid in names
+    ]

@@ -33,7 +33,7 @@ def test_a_finished_run_gives_the_facts_of_its_stages(tiny_run: Config) -> None:
         ("index", "build"),
         ("labels", "label"),
         ("student", "train"),
-        ("scorer", "train"),
+        ("scorer", "run"),
         ("calibration", "calibrate"),
     ],
 )
