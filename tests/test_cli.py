@@ -1,0 +1,113 @@
+"""The command line as a user meets it: `main` in this process, on one small finished run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adamroute import cli
+from adamroute.config import Config
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    """Exit code of `adamroute ARGUMENTS`."""
+    monkeypatch.setattr(sys, "argv", ["adamroute", *map(str, arguments)])
+    try:
+        cli.main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+@pytest.fixture
+def config_file(tiny_run: Config, tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(tiny_run.model_dump(mode="json")), encoding="utf-8")
+    return path
+
+
+def test_help_names_every_verb(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "--help") == 0
+    printed = capsys.readouterr().out
+    for verb in ["build", "label", "train", "calibrate", "report", "run", "serve", "ask", "demo"]:
+        assert f" {verb} " in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "no/such.yaml"), "adamroute: no/such.yaml: no such config"),
+        (("build",), "Missing argument 'CONFIG'"),
+        (("fly", "x.yaml"), "No such command 'fly'"),
+        (("report", "configs/demo.yaml", "--folds", "1"), "--folds"),
+    ],
+)
+def test_wrong_input_is_one_clear_line_and_exit_code_2(
+    arguments: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(monkeypatch, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_shop_folder_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(f"name: c\nshop: {tmp_path}/none\nout: {tmp_path}/out\n", encoding="utf-8")
+    assert run(monkeypatch, "build", path) == 2
+    printed = capsys.readouterr().err
+    assert "--shop" in printed
+    assert printed.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_finished_run_is_not_run_again(
+    config_file: Path, tiny_run: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = ("index", "labels", "student", "scorer", "calibration")
+    manifests = [tiny_run.stage(stage) / "manifest.json" for stage in stages]
+    before = [path.stat().st_mtime_ns for path in manifests]
+    assert run(monkeypatch, "run", config_file) == 0
+    assert [path.stat().st_mtime_ns for path in manifests] == before
+    report = json.loads((tiny_run.stage("report") / "report.json").read_text(encoding="utf-8"))
+    assert report["shop"] == "demo"
+    assert report["teacher_policy"] == "evidence"
+
+
+def test_ask_answers_in_this_process(
+    config_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("a striped umbrella", "-n", 3, "--policy", "static@0.5,20")
+    assert run(monkeypatch, "ask", config_file, *asked) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert len(answer["items"]) == 3
+    assert (answer["source"], answer["user"]) == ("static", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("query", "-n", 0), "n: Input should be greater than or equal to 1"),
+        (("query", "--policy", "magic"), "policy 'magic' is not known"),
+        (("",), "query: empty"),
+        (("query", "--url", "http://127.0.0.1:9"), "Start a server first"),
+    ],
+)
+def test_a_wrong_question_is_refused(
+    arguments: tuple[object, ...],
+    message: str,
+    config_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(monkeypatch, "ask", config_file, *arguments) == 2
+    assert message in capsys.readouterr().err
