@@ -3,7 +3,7 @@
     python scripts/draw_idea.py --config configs/demo.yaml --out docs/idea.png
 
 Of the visual and of the functional requests of the test split it takes the one whose wanted item
-is shown and whose ranks in the two indexes lie furthest apart: not typical, but it shows the point.
+is shown and whose ranks in the two indexes lie furthest apart: not typical, but to the point.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ async def pick(flow: Flow, queries: Sequence[Query]) -> list[tuple[Query, Recomm
 
 
 def gap(query: Query, answer: RecommendAnswer) -> float:
-    """How many times further down the wanted item is in the other index; 0 where it isn't shown."""
+    """How many times further down the wanted item is in the other index; 0 if not shown."""
     ranks = [(i.text_rank, i.mm_rank) for i in answer.items if i.item_id == query.target_id]
     return max(ranks[0]) / min(ranks[0]) if ranks else 0.0
 
