@@ -53,10 +53,13 @@ def test_disabled_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_offline_run_keeps_its_numbers_and_its_config(tmp_path: Path) -> None:
+    import wandb
+
     with tracked(OFFLINE, tmp_path, "lime", {"labels": "abc-manifest"}) as run:
         assert run.report_to == ("wandb",)
         run.log({"heldout/regret": 0.125})
         run.summarise({"heldout_rows": 3})
+    wandb.teardown()  # its own process writes the file, and may lag until the program's end
     [stored] = (tmp_path / "wandb").glob("offline-run-*/run-*.wandb")
     content = stored.read_bytes()
     for word in (b"heldout/regret", b"0.125", b"abc-manifest", b"heldout_rows", b"adamroute-test"):

@@ -43,11 +43,14 @@ def test_both_students_are_stored_with_their_facts(tiny_run: Config) -> None:
 
 
 def test_held_out_regret_and_losses_are_written_and_logged(tiny_run: Config) -> None:
+    import wandb
+
     metrics = json.loads((tiny_run.stage("student") / "metrics.json").read_text())
     for name in ("lora", "linear"):
         assert 0.0 <= metrics["heldout"][name]["regret"] <= 1.0
     assert {"loss", "bin_accuracy", "bin_mass"} <= set(metrics["lora"]["history"][0])
     labels = read_manifest(tiny_run.stage("labels"), "label").hash
+    wandb.teardown()  # its own process writes the file, and may lag until the program's end
     [stored] = (tiny_run.out / "wandb").glob("offline-run-*/run-*.wandb")
     content = stored.read_bytes()
     words = ("train/loss", "train/bin_accuracy", "heldout/lora_regret", "learning_rate", labels)
