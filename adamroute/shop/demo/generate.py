@@ -55,12 +55,14 @@ def generate_demo_shop(
 ) -> None:
     """Write the demo shop to `folder`, or keep what is there when it has these parameters.
 
-    `advance(1)` is called after every photo. Raises ShopError where the numbers are
-    too small or the folder holds something else.
+    `advance(1)` is called after every photo, or once with all of them where they are kept.
+    Raises ShopError where the numbers are too small or the folder holds something else.
     """
     parameters = {"items": items, "users": users, "queries": queries, "seed": seed}
     _check(parameters)
     if _already_there(folder, {"generator": VERSION, **parameters}):
+        if advance is not None:
+            advance(items)
         return
     rng = np.random.default_rng(seed)
     products = make_products(items, rng)
