@@ -30,8 +30,8 @@ _RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    # A replica is built in one thread and asked in another, so it has two OpenMP pools; their
-    # spinning took a forward pass of two threads from 47 ms to 1.1 s.
+    # Seen once in an asynchronous Ray actor: a forward pass of two OpenMP threads took 1.1 s, and
+    # 70 to 83 ms when threads that wait were told to sleep. The cause was not isolated.
     "OMP_WAIT_POLICY": "PASSIVE",
     # Serve binds its replica-to-replica sockets to all interfaces whatever it is told, and they
     # take pickles: nothing may reach them without this start's token.
