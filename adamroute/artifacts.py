@@ -145,7 +145,7 @@ def publish(folder: Path) -> Iterator[Path]:
     scratch.mkdir()
     try:
         yield scratch
-    except BaseException:
+    except BaseException:  # Ctrl-C too must not leave half a folder
         shutil.rmtree(scratch, ignore_errors=True)
         raise
     replace_folder(scratch, folder)

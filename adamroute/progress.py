@@ -28,7 +28,7 @@ class SilentProgress:
     """For tests and for callers that show nothing."""
 
     @contextmanager
-    def task(self, title: str, total: int) -> Iterator[Advance]:  # noqa: ARG002
+    def task(self, title: str, total: int) -> Iterator[Advance]:  # noqa: ARG002 - the seam's
         yield lambda _: None
 
     def note(self, line: str) -> None: ...

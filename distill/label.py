@@ -32,7 +32,13 @@ from adamroute.config import Config
 from adamroute.errors import ArtifactError
 from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex, load_index
-from adamroute.routing.loaded import COMPOSITION_FILE, STORE_FILE, TEACHER_FILE
+from adamroute.routing.loaded import (
+    COMPOSITION_FILE,
+    ROWS_FILE,
+    STORE_FILE,
+    TARGETS_FILE,
+    TEACHER_FILE,
+)
 from adamroute.routing.teacher import Teacher
 from adamroute.routing.words import catalogue_words
 from adamroute.shop.catalogue import Shop
@@ -45,7 +51,6 @@ from distill.parts import Parts
 from distill.rounds import Round, first_snapshot, run_rounds, write_back
 from distill.rows import as_lines
 from distill.synthetic import SyntheticRequest, as_queries_file, synthetic_requests
-from distill.targets import ROWS_FILE, TARGETS_FILE
 
 TRACES_FILE = "traces.jsonl"
 

@@ -121,7 +121,7 @@ def _answer(record: Record) -> TeacherAnswer:
 def _verified(
     teacher: Teacher, answers: Sequence[TeacherAnswer]
 ) -> dict[tuple[str, int], RankPair]:
-    row_of = {item_id: row for row, item_id in enumerate(teacher.index.ids)}
+    row_of = teacher.index.row_of
     return {
         (step.pseudo_query, row_of[step.item_id]): (step.text_rank, step.mm_rank)
         for answer in answers

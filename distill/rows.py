@@ -17,7 +17,6 @@ from adamroute.scoring.profiles import PreferenceProfile
 
 FORMAT = 1
 Source = Literal["teacher", "outcome", "synthetic"]
-SOURCES: tuple[Source, ...] = ("teacher", "outcome", "synthetic")  # order of the rows
 
 
 @dataclass(frozen=True, slots=True)

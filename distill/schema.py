@@ -22,7 +22,6 @@ METRICS: tuple[MetricName, ...] = (
     "recall", "recall_augmented", "recall_pessimistic", "hr@20", "hr@40", "ndcg@20", "ndcg@40",
     "recall_at_k_mean",
 )  # fmt: skip
-FixedBudget = Literal["20", "40", "100"]
 FIXED_BUDGETS: tuple[int, ...] = (20, 40, 100)
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]

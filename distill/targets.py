@@ -11,35 +11,15 @@ in the rows: a row counts its source's weight from the config, no more.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.errors import ArtifactError
 from adamroute.recall.replay import Surface, price, recall_surfaces, soft_labels
 from adamroute.routing.composition import Composition
 from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.theta import Bins
-
-ROWS_FILE = "rows.jsonl"
-TARGETS_FILE = "targets.npz"
-
-
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """Label rows with their targets, [R] in the order of rows.jsonl."""
-
-    request_ids: tuple[str, ...]
-    user_ids: tuple[str, ...]
-    queries: tuple[str, ...]
-    sources: tuple[str, ...]
-    weights: NDArray[np.float64]  # [R]
-    surfaces: NDArray[np.float64]  # [R, A, K], shrunk P
-    soft: NDArray[np.float64]  # [R, A, K], each row sums to 1
 
 
 def evidence_surface(
@@ -66,25 +46,3 @@ def soft_targets(
 ) -> NDArray[np.float64]:
     """Soft labels of [R, A, K] surfaces at this price of K."""
     return soft_labels(surfaces - price(bins, lam), temperature)
-
-
-def load_targets(labels: Path) -> Targets:
-    """Read rows and targets of a finished label stage. ArtifactError where they don't match."""
-    lines = (labels / ROWS_FILE).read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    with np.load(labels / TARGETS_FILE, allow_pickle=False) as arrays:
-        weights, surfaces, soft = arrays["weights"], arrays["surfaces"], arrays["soft"]
-    if not len(rows) == len(weights) == len(surfaces) == len(soft):
-        raise ArtifactError(
-            f"{labels}: {len(rows)} rows in {ROWS_FILE}, {len(soft)} in {TARGETS_FILE}. "
-            "Delete the folder and run: adamroute label CONFIG"
-        )
-    return Targets(
-        request_ids=tuple(row["request_id"] for row in rows),
-        user_ids=tuple(row["user_id"] for row in rows),
-        queries=tuple(row["query"] for row in rows),
-        sources=tuple(row["source"] for row in rows),
-        weights=weights,
-        surfaces=surfaces,
-        soft=soft,
-    )

@@ -3,15 +3,13 @@
     python scripts/bench_demo.py [--source .] [--keep DIR]
 
 Clones what is committed into an empty folder, runs `make demo` there with a venv of its own, and
-adds up the PSS of the process tree once a second. Then, inside the clone, it runs bench_teacher
-and bench_serve. Prints command, hardware, commit and each bar with what was measured.
+adds up the PSS of the process tree once a second. Then it runs bench_teacher inside the clone.
+Prints command, hardware, commit and each bar with what was measured.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import re
 import subprocess
 import sys
@@ -22,7 +20,8 @@ from pathlib import Path
 
 import psutil
 
-GIB = 2**30
+from adamroute.hardware import GIB, machine
+
 MINUTES, LORA_S, PSS_GIB, ROUTE_MS, RECOMMEND_MS = 12.0, 150.0, 6.0, 120.0, 250.0
 EVERY_S = 1.0
 
@@ -70,8 +69,7 @@ def main() -> None:
         run(["git", "clone", "--quiet", options.source, str(clone)])
         commit = run(["git", "-C", str(clone), "rev-parse", "--short", "HEAD"]).strip()
         print(f"command: make demo, in a clean clone of {commit}")
-        print(f"hardware: {os.cpu_count()} x {cpu_name()}, "
-              f"{psutil.virtual_memory().total / GIB:.0f} GiB")  # fmt: skip
+        print(f"hardware: {machine()}")
         log, seconds, peak = timed_demo(clone)
         report(log, seconds, peak)
         python = str(clone / ".venv" / "bin" / "python")
@@ -121,13 +119,6 @@ def found(pattern: str, log: str) -> str:
     if match is None:
         sys.exit(f"make demo printed no line like {pattern!r}")
     return match[1]
-
-
-def cpu_name() -> str:
-    """Model name where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
-    return names[0] if names else platform.processor()
 
 
 def run(command: list[str], folder: Path | None = None) -> str:

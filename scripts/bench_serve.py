@@ -11,9 +11,6 @@ query vectors. Run it on an otherwise idle machine: two torch processes share tw
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -25,12 +22,12 @@ import psutil
 
 from adamroute.artifacts import commit
 from adamroute.config import load_config
+from adamroute.hardware import GIB, machine
 from adamroute.shop.catalogue import Query
 from adamroute.shop.folder import read_shop
 from adamroute.shop.requests import known_queries
 from serving.app import served
 
-GIB = 2**30
 WARM_UP = 5  # requests an endpoint that are not counted
 BARS = {"/v1/route": 120.0, "/v1/recommend": 250.0}  # p50, ms
 PSS_GIB = 6.0
@@ -62,12 +59,8 @@ def main() -> None:
 
 def describe() -> None:
     """Command, hardware and commit."""
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
-    cpu = names[0] if names else platform.processor()
-    ram = psutil.virtual_memory().total / GIB
     print("command:  " + " ".join(["python", *sys.argv]))
-    print(f"hardware: {os.cpu_count()} x {cpu}, {ram:.0f} GiB")
+    print(f"hardware: {machine()}")
     print(f"commit:   {commit()}")
 
 

@@ -9,8 +9,6 @@ are loaded, and a handful of requests warm the process up. Prints command, hardw
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 import time
 from itertools import cycle, islice
@@ -20,6 +18,7 @@ import numpy as np
 
 from adamroute.artifacts import commit
 from adamroute.config import Config, load_config
+from adamroute.hardware import machine
 from adamroute.recall.loaded import RecallIndex, load_index
 from adamroute.routing.loaded import load_teacher
 from adamroute.routing.teacher import Teacher
@@ -49,7 +48,7 @@ def main() -> None:
     wanted = WARM_UP + ONE_BY_ONE + options.requests
     requests = [shop.request(query) for query in islice(cycle(queries), wanted)]
     print(f"command: {' '.join(sys.argv)}")
-    print(f"hardware: {os.cpu_count()} CPUs, {platform.machine()}, {platform.processor() or '?'}")
+    print(f"hardware: {machine()}")
     print(f"commit: {commit()}; {len(index)} items, T_f = {config.teacher.evidence}")
     teacher.decide_many(requests[:WARM_UP])
     one_by_one(teacher, requests[WARM_UP : WARM_UP + ONE_BY_ONE])

@@ -93,4 +93,4 @@ def _describe_bodies(app: FastAPI) -> None:
             known[model.__name__] = schema
         return document
 
-    app.openapi = openapi  # type: ignore[method-assign]
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own hook

@@ -20,10 +20,10 @@ from adamroute.routing.policy import Auto, Forced, Policy, Standing, Static, jud
 from adamroute.routing.theta import Theta
 from adamroute.scoring.profiles import PreferenceProfile
 from adamroute.shop.catalogue import Interaction, Request
+from adamroute.shop.queries import MAX_QUERY_CHARACTERS
 from serving.accounting import Clock, Gate, Log, Meter, Pace, Stages
 from serving.nodes import Ask, Encoded, Found, Recall, Router, Score, Scored, Shopper, Teach
 from serving.schemas import (
-    MAX_QUERY,
     ItemOut,
     RecommendAnswer,
     RecommendBody,
@@ -267,8 +267,9 @@ def asked(body: RouteBody) -> Ask:
     query = body.query
     if query is not None and not query.strip():
         raise RequestError("query", "query: empty; leave it out to ask by preferences alone")
-    if query is not None and len(query) > MAX_QUERY:
-        raise RequestError("query", f"query: at most {MAX_QUERY:,} characters, got {len(query):,}")
+    if query is not None and len(query) > MAX_QUERY_CHARACTERS:
+        most = f"at most {MAX_QUERY_CHARACTERS:,} characters"
+        raise RequestError("query", f"query: {most}, got {len(query):,}")
     history = preferences = None
     if body.history is not None:
         history = tuple(

@@ -13,6 +13,7 @@ from adamroute.errors import RequestError, ServingError
 from serving import parts
 from serving.flow import Flow, Nodes
 from serving.nodes import Recall, Router, Score, Teach
+from serving.problems import field_path
 from serving.schemas import RecommendAnswer, RecommendBody
 
 Body = Mapping[str, JsonValue]
@@ -47,7 +48,7 @@ def answer_here(config: Config, body: Body) -> RecommendAnswer:
         request = RecommendBody.model_validate(body)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field = field_path(first["loc"])
         raise RequestError(field, f"{field}: {first['msg']}") from error
     return asyncio.run(local_flow(config).recommend(request))
 

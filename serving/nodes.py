@@ -24,7 +24,12 @@ from adamroute.routing.neighbours import Neighbourhood, liked_rows
 from adamroute.routing.student import Student
 from adamroute.routing.teacher import Teacher
 from adamroute.routing.theta import Theta
-from adamroute.scoring.features import Asked, candidate_features, item_facts
+from adamroute.scoring.features import (
+    Asked,
+    candidate_features,
+    item_facts,
+    liked_items,
+)
 from adamroute.scoring.profiles import (
     PreferenceProfile,
     preference_text,
@@ -146,7 +151,6 @@ class Recall:
         self._users = users.snapshot.by_id
         self._neighbourhood = Neighbourhood(users.snapshot, users.neighbours)
         self._time: TimeMeaning = users.time
-        self._rows = {item_id: row for row, item_id in enumerate(index.ids)}
         self._traits = traits_by_id(index.ids, index.categories, index.visual)
         self._facts = item_facts(index.text_vectors, index.categories, index.visual)
         self._vectors = VectorCache(index.text_encoder)
@@ -185,15 +189,14 @@ class Recall:
         """Both branches under theta, and what the nearest users liked."""
         history = shopper.history
         near = self._neighbourhood.nearest(encoded.wish, shopper.user_id)
-        liked = liked_rows(near, self._rows, time=self._time, history=history)
+        liked = liked_rows(near, self._index.row_of, time=self._time, history=history)
         found = self._index.recall.search(encoded.text, encoded.mm, theta, liked)
-        positives = [self._rows[x.item_id] for x in history if self._is_listed_positive(x)]
         asked = Asked(
             shopper.query,
             encoded.text,
             shopper.profile,
             encoded.parts,
-            np.array(positives, np.int64),
+            liked_items(history, self._index.row_of),
         )
         rows = found.rows.tolist()
         return Found(
@@ -206,15 +209,12 @@ class Recall:
 
     def _check_items(self, history: Sequence[Interaction]) -> None:
         for place, entry in enumerate(history):
-            if entry.item_id not in self._rows:
+            if entry.item_id not in self._index.row_of:
                 raise RequestError(
                     f"history[{place}].item_id",
                     f"history[{place}].item_id: no item {entry.item_id[:60]!r} among the "
-                    f"{len(self._rows)} of this shop",
+                    f"{len(self._index.row_of)} of this shop",
                 )
-
-    def _is_listed_positive(self, entry: Interaction) -> bool:
-        return entry.positive and entry.item_id in self._rows
 
 
 class VectorCache:

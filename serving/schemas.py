@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-MAX_QUERY = 2000  # characters
+from adamroute.shop.queries import MAX_QUERY_CHARACTERS
+
 MAX_ITEMS = 200  # n; tau caps it further
 MAX_HISTORY = 1000
 
@@ -42,7 +43,7 @@ class RouteBody(Strict):
     user_id: Id | None = None
     # Length is checked with the rest of the query's rules, where the message can say more.
     query: str | None = Field(
-        default=None, description=f"1 to {MAX_QUERY} characters; null: query-free"
+        default=None, description=f"1 to {MAX_QUERY_CHARACTERS} characters; null: query-free"
     )
     policy: Annotated[str, Field(max_length=100)] = "auto"
     history: Annotated[tuple[HistoryEntry, ...], Field(max_length=MAX_HISTORY)] | None = Field(

@@ -10,6 +10,7 @@ import numpy as np
 
 from adamroute.config import Config
 from adamroute.errors import ServingError
+from adamroute.routing.theta import Theta
 from adamroute.shop.catalogue import Query, Shop
 from adamroute.shop.folder import read_shop
 from adamroute.shop.requests import known_queries
@@ -42,14 +43,14 @@ def tour(config: Config) -> Iterator[str]:
 
 def describe(shop: Shop, query: Query, answer: RecommendAnswer) -> Iterator[str]:
     """One recommendation as a person would want to read it."""
-    n_text = round(answer.theta.alpha * answer.theta.budget)
+    n_text, n_mm = Theta(answer.theta.alpha, answer.theta.budget).split()
     sure = "-" if answer.confidence is None else f"{answer.confidence:.2f}"
     bar = "-" if answer.threshold is None else f"{answer.threshold:.2f}"
     yield ""
     yield f'"{query.text}"  (user {query.user_id}, {query.kind or "kind unknown"})'
     yield (
         f"  theta: alpha {answer.theta.alpha:.1f}, budget {answer.theta.budget}: {n_text} from "
-        f"text, {answer.theta.budget - n_text} from photos and text"
+        f"text, {n_mm} from photos and text"
     )
     yield (
         f"  source: {answer.source}, confidence {sure} (threshold {bar}), "

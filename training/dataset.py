@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adamroute.errors import LabelError
+from adamroute.routing.loaded import ROWS_FILE, TARGETS_FILE
 from adamroute.routing.theta import Bins
 from adamroute.scoring.profiles import PreferenceProfile
-
-TARGETS = "targets.npz"
-ROWS = "rows.jsonl"
 
 
 @dataclass(frozen=True)
@@ -71,19 +69,20 @@ class _Row(BaseModel):
 
 def load_training_set(labels: Path, bins: Bins) -> TrainingSet:
     """Rows of the label stage's folder; LabelError where files disagree or a row is unusable."""
-    soft, weights = _read_targets(labels / TARGETS)
-    rows = _read_rows(labels / ROWS)
+    soft, weights = _read_targets(labels / TARGETS_FILE)
+    rows = _read_rows(labels / ROWS_FILE)
     if not len(rows) == len(soft) == len(weights):
         raise LabelError(
-            f"{labels}: {len(rows)} rows in {ROWS}, {len(soft)} soft labels and {len(weights)} "
-            f"weights in {TARGETS}. Delete the folder and run: adamroute label CONFIG"
+            f"{labels}: {len(rows)} rows in {ROWS_FILE}, {len(soft)} soft labels and "
+            f"{len(weights)} weights in {TARGETS_FILE}. "
+            "Delete the folder and run: adamroute label CONFIG"
         )
     if soft.shape[1:] != bins.shape:
         raise LabelError(
-            f"{labels / TARGETS}: labels over {soft.shape[1:]} bins, tau {bins.tau} gives "
+            f"{labels / TARGETS_FILE}: labels over {soft.shape[1:]} bins, tau {bins.tau} gives "
             f"{bins.shape}. Run: adamroute label CONFIG"
         )
-    _check_values(labels / TARGETS, soft, weights)
+    _check_values(labels / TARGETS_FILE, soft, weights)
     profiles = tuple(
         PreferenceProfile(r.profile.strong_pref, r.profile.nice_to_have, r.profile.dislike)
         for r in rows

@@ -234,7 +234,7 @@ def _soft_trainer_class() -> Any:
     """Made on demand: TRL is imported when used, and takes 5 s to come."""
     from trl import SFTTrainer
 
-    class SoftLabelTrainer(SFTTrainer):  # type: ignore[misc]
+    class SoftLabelTrainer(SFTTrainer):  # type: ignore[misc]  # TRL has no types
         """SFTTrainer whose targets are distributions over two tokens (CONTRACTS, "Soft label")."""
 
         tokens: BinTokens
@@ -244,7 +244,7 @@ def _soft_trainer_class() -> Any:
             model: Any,
             inputs: dict[str, Any],
             return_outputs: bool = False,
-            num_items_in_batch: Any = None,  # noqa: ARG002
+            num_items_in_batch: Any = None,  # noqa: ARG002 - the trainer's
         ) -> Any:
             causal = self.accelerator.unwrap_model(model).get_base_model()
             log_probs = answer_log_probs(causal, inputs["input_ids"], inputs["ends"])
@@ -269,7 +269,7 @@ def _watch(trainer: Any, advance: Advance, history: list[Mapping[str, float]]) -
     from transformers import TrainerCallback
     from transformers.trainer_callback import PrinterCallback
 
-    class Watcher(TrainerCallback):  # type: ignore[misc]
+    class Watcher(TrainerCallback):  # type: ignore[misc]  # nor has transformers here
         def on_step_end(self, *_: Any, **__: Any) -> None:
             advance(1)
 

@@ -40,8 +40,8 @@ class LinearStudent:
 
     def predict_many(
         self,
-        queries: Sequence[str],  # noqa: ARG002
-        profiles: Sequence[PreferenceProfile],  # noqa: ARG002
+        queries: Sequence[str],  # noqa: ARG002 - the seam hands it over
+        profiles: Sequence[PreferenceProfile],  # noqa: ARG002 - the seam hands it over
         text_vectors: NDArray[np.float32],
     ) -> list[Prediction]:
         """One prediction a row of `text_vectors` [B, D]."""

@@ -19,6 +19,8 @@ from adamroute.routing.theta import Bins, Theta
 from adamroute.shop.catalogue import TimeMeaning
 from adamroute.store import SqliteProfileStore
 
+ROWS_FILE = "rows.jsonl"  # label rows, and targets.npz beside them: what training reads
+TARGETS_FILE = "targets.npz"
 TEACHER_FILE = "teacher.json"
 STORE_FILE = "store.sqlite"
 COMPOSITION_FILE = "composition.npz"

@@ -25,6 +25,7 @@ from adamroute.routing.loop import Evidence, Memory, Observation, Policy, Task, 
 from adamroute.routing.neighbours import Neighbourhood
 from adamroute.routing.pseudo import PseudoQuery
 from adamroute.routing.words import ItemWords, catalogue_words
+from adamroute.scoring.features import liked_items
 from adamroute.scoring.profiles import Traits, preference_text, profile_of, traits_by_id
 from adamroute.shop.catalogue import Interaction, Request
 from adamroute.store import Snapshot
@@ -113,8 +114,7 @@ class Teacher:
         self, history: Sequence[Interaction], query: NDArray[np.float32]
     ) -> tuple[Evidence, ...]:
         """The T_f positives most similar to q in text; the latest label of an item counts."""
-        labels = {x.item_id: x.positive for x in history}
-        rows = np.array([self._row_of[i] for i, positive in labels.items() if positive], np.int64)
+        rows = liked_items(history, self.index.row_of)
         similarity = self.index.text_vectors[rows].astype(np.float64) @ query.astype(np.float64)
         order = np.lexsort((rows, -similarity))[: self.evidence]
         return tuple(
@@ -139,10 +139,6 @@ class Teacher:
     @cached_property
     def _neighbourhood(self) -> Neighbourhood:
         return Neighbourhood(self.snapshot, self.neighbours)
-
-    @cached_property
-    def _row_of(self) -> Mapping[str, int]:
-        return {item_id: row for row, item_id in enumerate(self.index.ids)}
 
     @cached_property
     def _traits(self) -> Mapping[str, Traits]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -107,7 +107,3 @@ class Shop:
     def split(self, *names: Split) -> tuple[Query, ...]:
         """Queries of the named splits, in file order."""
         return tuple(q for q in self.queries if q.split in names)
-
-    def with_queries(self, queries: tuple[Query, ...]) -> Shop:
-        """The same shop with other queries."""
-        return replace(self, queries=queries)

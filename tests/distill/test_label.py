@@ -19,13 +19,12 @@ from adamroute.artifacts import read_manifest
 from adamroute.config import Config
 from adamroute.errors import ArtifactError, LabelError
 from adamroute.progress import SILENT
-from adamroute.routing.loaded import load_teacher, read_teacher_file
+from adamroute.routing.loaded import TARGETS_FILE, load_teacher, read_teacher_file
 from adamroute.shop.catalogue import Interaction, Shop
 from adamroute.shop.requests import known_queries
 from adamroute.store import SqliteProfileStore
 from distill.label import write_labels
 from distill.parts import Arrays, Parts, Record
-from distill.targets import load_targets
 from tests.conftest import ROOT
 from tests.distill.market import market_config, market_index, market_shop
 
@@ -85,12 +84,12 @@ def test_outcome_rows_hold_the_true_ranks_of_their_target(whole: Config) -> None
 
 
 def test_soft_labels_lie_beside_the_rows_and_sum_to_one(whole: Config) -> None:
-    targets = load_targets(whole.stage("labels"))
-    assert list(targets.request_ids) == [row["request_id"] for row in rows_of(whole)]
-    assert targets.soft.shape == (2 * TRAIN + 60, 11, 1)
-    assert targets.soft.sum(axis=(1, 2)) == pytest.approx(np.ones(2 * TRAIN + 60))
-    assert targets.surfaces.min() >= 0.0
-    assert targets.surfaces.max() <= 1.0
+    with np.load(whole.stage("labels") / TARGETS_FILE) as targets:
+        soft, surfaces = targets["soft"], targets["surfaces"]
+    assert soft.shape == (len(rows_of(whole)), 11, 1) == (2 * TRAIN + 60, 11, 1)
+    assert soft.sum(axis=(1, 2)) == pytest.approx(np.ones(2 * TRAIN + 60))
+    assert surfaces.min() >= 0.0
+    assert surfaces.max() <= 1.0
 
 
 def test_a_trace_row_is_written_for_every_step_of_every_round(whole: Config) -> None:
@@ -108,7 +107,8 @@ def test_a_weight_scales_a_source_and_zero_leaves_it_out(tmp_path: Path) -> None
         ("outcome", 2.0),
         ("synthetic", 0.5),
     }
-    assert sorted(set(load_targets(config.stage("labels")).weights.tolist())) == [0.5, 2.0]
+    with np.load(config.stage("labels") / TARGETS_FILE) as targets:
+        assert targets["weights"].tolist() == [row["weight"] for row in rows_of(config)]
 
 
 def test_no_source_at_all_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_stated_kind_of_a_query_changes_nothing(whole: Config, tmp_path: Pat
     shop = market_shop()
     kinds = ("visual", "functional", "mixed")
     queries = tuple(replace(q, kind=kinds[n % 3]) for n, q in enumerate(shop.queries))
-    assert contents(label(tmp_path, shop.with_queries(queries))) == contents(whole)
+    assert contents(label(tmp_path, replace(shop, queries=queries))) == contents(whole)
 
 
 def test_held_out_users_reach_no_label(whole: Config, tmp_path: Path) -> None:

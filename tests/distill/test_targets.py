@@ -1,22 +1,13 @@
-"""Targets of label rows, worked by hand, and reading them back."""
-
-from pathlib import Path
+"""Targets of label rows, worked by hand."""
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from adamroute.errors import ArtifactError
 from adamroute.routing.composition import Composition
 from adamroute.routing.difficulty import Difficulty
-from adamroute.routing.theta import Bins, Theta
-from adamroute.scoring.profiles import PreferenceProfile
-from distill.rows import LabelRow, as_lines
+from adamroute.routing.theta import Bins
 from distill.targets import (
-    ROWS_FILE,
-    TARGETS_FILE,
     evidence_surface,
-    load_targets,
     shrunk,
     soft_targets,
 )
@@ -54,32 +45,3 @@ def test_soft_targets_pay_for_k() -> None:
     assert soft_targets(surfaces, bins, 0.2, 0.05) == pytest.approx(np.full((1, 11, 2), 1 / 22))
     free = soft_targets(surfaces, bins, 0.0, 0.05)  # odds exp(.1 / .05)
     assert free[0, 0, 1] / free[0, 0, 0] == pytest.approx(np.exp(2.0))
-
-
-def row(name: str) -> LabelRow:
-    return LabelRow(
-        name, "u1", "röd lampa", "outcome", ("i1",), (3,), (4,), Theta(0.5, 20), None, 0, (),
-        PreferenceProfile(("red",)), 1.0,
-    )  # fmt: skip
-
-
-def save_targets(folder: Path, weights: NDArray[np.float64]) -> None:
-    ones = np.ones((len(weights), 11, 1))
-    np.savez(folder / TARGETS_FILE, weights=weights, soft=ones, surfaces=ones)
-
-
-def test_written_rows_and_targets_read_back_in_order(tmp_path: Path) -> None:
-    (tmp_path / ROWS_FILE).write_text(as_lines([row("a"), row("b")]), encoding="utf-8")
-    save_targets(tmp_path, np.array([1.0, 2.0]))
-    targets = load_targets(tmp_path)
-    assert targets.request_ids == ("a", "b")
-    assert targets.queries == ("röd lampa", "röd lampa")
-    assert (targets.user_ids, targets.sources) == (("u1", "u1"), ("outcome", "outcome"))
-    assert targets.weights.tolist() == [1.0, 2.0]
-
-
-def test_rows_and_targets_of_different_lengths_are_refused(tmp_path: Path) -> None:
-    (tmp_path / ROWS_FILE).write_text(as_lines([row("a")]), encoding="utf-8")
-    save_targets(tmp_path, np.ones(2))
-    with pytest.raises(ArtifactError, match=r"1 rows in rows.jsonl, 2 in targets.npz"):
-        load_targets(tmp_path)

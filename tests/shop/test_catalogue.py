@@ -46,10 +46,3 @@ def test_splits_are_taken_in_file_order(corner: Corner) -> None:
     shop = corner.read()
     assert [q.query_id for q in shop.split("test", "train")] == ["q1", "q2"]
     assert shop.split("calibration") == ()
-
-
-def test_other_queries_leave_the_shop_as_it_was(corner: Corner) -> None:
-    shop = corner.read()
-    fewer = shop.with_queries(shop.queries[:1])
-    assert (len(fewer.queries), len(shop.queries)) == (1, 2)
-    assert fewer.catalogue is shop.catalogue

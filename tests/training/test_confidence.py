@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -105,7 +107,7 @@ def test_a_calibration_made_for_other_parts_is_refused() -> None:
         calibration.check({**HASHES, "student": "new"})
 
 
-def test_a_calibration_file_comes_back_as_it_was(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_calibration_file_comes_back_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="adamroute calibrate"):
         load_calibration(tmp_path)
     calibration = fit(outcomes(60, informed=True))

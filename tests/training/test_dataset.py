@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adamroute.errors import LabelError
+from adamroute.routing.loaded import ROWS_FILE, TARGETS_FILE
 from adamroute.routing.theta import Bins
 from adamroute.scoring.profiles import PreferenceProfile
 from training.dataset import (
-    ROWS,
-    TARGETS,
     TrainingSet,
     best_bin_labels,
     draw_order,
@@ -37,9 +36,9 @@ def write(
     soft: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> None:
-    (folder / ROWS).write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    (folder / ROWS_FILE).write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     weights = np.ones(len(soft)) if weights is None else weights
-    np.savez(folder / TARGETS, soft=soft, weights=weights)
+    np.savez(folder / TARGETS_FILE, soft=soft, weights=weights)
 
 
 def flat(rows: int) -> np.ndarray:
@@ -82,10 +81,10 @@ def test_rows_that_cannot_be_used_are_named(
 def test_missing_and_broken_files_say_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match="adamroute label CONFIG"):
         load_training_set(tmp_path, BINS)
-    np.savez(tmp_path / TARGETS, soft=flat(1), weights=np.ones(1))
+    np.savez(tmp_path / TARGETS_FILE, soft=flat(1), weights=np.ones(1))
     with pytest.raises(LabelError, match=r"rows\.jsonl: cannot be read"):
         load_training_set(tmp_path, BINS)
-    (tmp_path / TARGETS).write_bytes(b"PK nothing")
+    (tmp_path / TARGETS_FILE).write_bytes(b"PK nothing")
     with pytest.raises(LabelError, match="wanted arrays soft"):
         load_training_set(tmp_path, BINS)
 

@@ -11,7 +11,6 @@ from adamroute.shop.demo.studio import Form, Pen, tone
 
 WOOD: RGB = (190, 138, 84)
 STEEL: RGB = (112, 116, 122)
-CREAM: RGB = (250, 240, 214)
 
 MUGS: dict[str, list[Point]] = {
     "straight-sided": [(0.5, -0.5), (0.5, 0.0), (0.49, 0.62), (0.42, 0.72)],
