@@ -66,6 +66,8 @@ class TeacherConfig(Section):
     evidence: Annotated[int, Field(ge=0)] = 5  # T_f, pseudo-queries a request, and m of CONTRACTS
     neighbours: Annotated[int, Field(ge=0)] = 5  # K_c
     rounds: Positive = 2
+    collaborative_start: bool = True  # off: begins at .5/.5, K = 800, and has no neighbours
+    memory: bool = True  # off: each update sees its own observation alone
     prior_strength: Annotated[float, Field(ge=0.0)] = 20.0  # evidence rows the prior is worth
     collaborative_share: Share = 0.1  # of the prior, the part the neighbours' thetas hold
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adamroute.recall.dual import Candidates, DualRecall
 from adamroute.routing.theta import Theta
-from adamroute.scoring.features import Asked, ItemFacts, candidate_features
+from adamroute.scoring.features import Asked, ItemFacts, scoring_case
 from adamroute.scoring.scorer import Scorer, expected_level
 from distill.known import Known
 
@@ -67,8 +67,8 @@ class Desk:
     def _timed(self, place: int, find: Callable[[], Candidates]) -> Served:
         start = time.perf_counter()
         found = find()
-        features = candidate_features(found, self._asked[place], self._facts)
-        values = expected_level(self._scorer.score(features))
+        case = scoring_case(found, self._asked[place], self._facts)
+        values = expected_level(self._scorer.score(case))
         ms = (time.perf_counter() - start) * 1000.0
         rank = _rank(values, found.rows, int(self.known.targets[place]))
         return Served(rank, found.routed, ms)

@@ -39,7 +39,6 @@ from adamroute.routing.loaded import (
     TARGETS_FILE,
     TEACHER_FILE,
 )
-from adamroute.routing.teacher import Teacher
 from adamroute.routing.words import catalogue_words
 from adamroute.shop.catalogue import Shop
 from adamroute.shop.folds import open_shop
@@ -104,13 +103,7 @@ def _rounds(
 ) -> tuple[tuple[Round, ...], Snapshot]:
     """All rounds, and the snapshot that the first one read."""
     first = first_snapshot(shop, index, basis.constants.static)
-    teacher = Teacher(
-        index=index,
-        snapshot=first,
-        policy=basis.constants.policy_of(config.teacher, basis.composition),
-        evidence=config.teacher.evidence,
-        neighbours=config.teacher.neighbours,
-    )
+    teacher = basis.constants.teacher(config.teacher, index, first, basis.composition)
     count = config.teacher.rounds
     return run_rounds(teacher, shop, rounds=count, parts=parts, progress=progress), first
 

@@ -145,7 +145,7 @@ def _desk(
 
     return Desk(
         recall=index.recall,
-        facts=item_facts(index.text_vectors, index.categories, index.visual),
+        facts=item_facts(index.text_vectors, index.texts, index.categories, index.visual),
         scorer=OrdinalScorer.load(config.stage("scorer")),
         known=known,
         asked=[

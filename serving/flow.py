@@ -162,9 +162,7 @@ class Flow:
         found = await trip.stages.time(
             "recall", self._nodes.recall.search(encoded, choice.theta, shopper)
         )
-        scored = await trip.stages.time(
-            "score", self._nodes.scorer.score(found.candidates, found.features)
-        )
+        scored = await trip.stages.time("score", self._nodes.scorer.score(found.case))
         head = self._head(trip, shopper, choice)
         return RecommendAnswer(**head.model_dump(), items=best_items(found, scored, body.n))
 
@@ -284,7 +282,7 @@ def asked(body: RouteBody) -> Ask:
 
 def best_items(found: Found, scored: Scored, n: int) -> tuple[ItemOut, ...]:
     """The first n in the scorer's order."""
-    candidates = found.candidates
+    candidates = found.case.candidates
     return tuple(
         ItemOut(
             item_id=found.ids[k],

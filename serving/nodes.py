@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.errors import RequestError
-from adamroute.recall.dual import Candidates
 from adamroute.recall.encoders import TextEncoder, Vectors
 from adamroute.recall.loaded import RecallIndex
 from adamroute.routing.answer import TeacherAnswer
@@ -26,9 +25,10 @@ from adamroute.routing.teacher import Teacher
 from adamroute.routing.theta import Theta
 from adamroute.scoring.features import (
     Asked,
-    candidate_features,
+    Case,
     item_facts,
     liked_items,
+    scoring_case,
 )
 from adamroute.scoring.profiles import (
     PreferenceProfile,
@@ -100,8 +100,7 @@ class Encoded:
 class Found:
     """Candidates in the order of recall, with what scorer and answer need of them."""
 
-    candidates: Candidates
-    features: NDArray[np.float64]  # [K, F]
+    case: Case
     ids: tuple[str, ...]
     titles: tuple[str, ...]
     images: tuple[str | None, ...]
@@ -152,7 +151,7 @@ class Recall:
         self._neighbourhood = Neighbourhood(users.snapshot, users.neighbours)
         self._time: TimeMeaning = users.time
         self._traits = traits_by_id(index.ids, index.categories, index.visual)
-        self._facts = item_facts(index.text_vectors, index.categories, index.visual)
+        self._facts = item_facts(index.text_vectors, index.texts, index.categories, index.visual)
         self._vectors = VectorCache(index.text_encoder)
 
     async def ping(self) -> str:
@@ -200,8 +199,7 @@ class Recall:
         )
         rows = found.rows.tolist()
         return Found(
-            candidates=found,
-            features=candidate_features(found, asked, self._facts),
+            case=scoring_case(found, asked, self._facts),
             ids=tuple(self._index.ids[row] for row in rows),
             titles=tuple(self._index.titles[row] for row in rows),
             images=tuple(self._index.images[row] for row in rows),
@@ -250,10 +248,10 @@ class Score:
     async def ping(self) -> str:
         return READY
 
-    async def score(self, candidates: Candidates, features: NDArray[np.float64]) -> Scored:
+    async def score(self, case: Case) -> Scored:
         """All candidates of a request in one call."""
-        levels = self._scorer.score(features)
-        return Scored(levels, expected_level(levels), best_first(levels, candidates))
+        levels = self._scorer.score(case)
+        return Scored(levels, expected_level(levels), best_first(levels, case.candidates))
 
 
 class Teach:

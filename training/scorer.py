@@ -100,7 +100,7 @@ def replay(
     time = read_teacher_file(labels).time
     encoded = index.encode([request.query for request in requests])
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
-    facts = item_facts(index.text_vectors, index.categories, index.visual)
+    facts = item_facts(index.text_vectors, index.texts, index.categories, index.visual)
     rng = np.random.default_rng(config.seed)
     wide = Theta(0.5, min(config.routing.tau, len(index.ids), WIDE_BUDGET))
     features, levels = [], []

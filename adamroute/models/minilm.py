@@ -91,6 +91,10 @@ class MiniLM:
     def dimensions(self) -> int:
         return DIMENSIONS
 
+    def encode_items(self, texts: Sequence[str]) -> Vectors:
+        """As `encode`: this model knows queries and listings as one kind of text."""
+        return self.encode(texts)
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """[B, 384] float32 of unit length."""
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)

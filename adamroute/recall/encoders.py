@@ -23,7 +23,14 @@ class TextEncoder(Protocol):
     def dimensions(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """[B, D] float32 of unit length, one a text; one text always gives one vector."""
+        """Queries, wishes and other short texts to [B, D] float32 of unit length.
+
+        One text always gives one vector.
+        """
+        ...
+
+    def encode_items(self, texts: Sequence[str]) -> Vectors:
+        """Listings to [B, D]; the same as `encode` where a model knows no difference."""
         ...
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from adamroute.routing.loop import Call
 from adamroute.routing.theta import Theta
 
 TeacherSource = Literal["teacher", "teacher:no_evidence"]
+Part = Literal["preferences", "start", "pseudo_queries", "update"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +17,17 @@ class TraceStep:
     """One row of a trace: what was asked, seen and decided at one step of the loop."""
 
     request_id: str
-    step: int  # 0 is the start
+    step: int  # 0 up to the first update
+    part: Part  # preferences, pseudo_queries: only where they cost or lacked something
     item_id: str | None  # the history item whose rank was observed; None at the start
     pseudo_query: str | None
     text_rank: int | None
     mm_rank: int | None
-    alpha: float  # theta after this step
-    budget: int
+    alpha: float | None  # theta after this step; None where it has none yet
+    budget: int | None
     reason: str
+    fallbacks: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,17 @@ class TeacherAnswer:
     mm_ranks: tuple[int, ...]
     steps: tuple[TraceStep, ...]
     fallbacks: tuple[str, ...]  # names of what the loop had to do without
-    llm_calls: int
-    tokens: int
     ms: float
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Every model call, in order."""
+        return tuple(call for step in self.steps for call in step.calls)
+
+    @property
+    def llm_calls(self) -> int:
+        return len(self.calls)
+
+    @property
+    def tokens(self) -> int:
+        return sum(call.prompt_tokens + call.reply_tokens for call in self.calls)

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from adamroute.recall.replay import LABEL_TEMPERATURE, Surface, price, recall_surfaces
 from adamroute.routing.composition import Composition
 from adamroute.routing.difficulty import Difficulty
-from adamroute.routing.loop import Memory, Observation, Task, Thought
+from adamroute.routing.loop import Liking, Observation, Rewriting, Task, Thought, Turn
 from adamroute.routing.pseudo import PseudoQuery, kind_schedule, nearest_kind, write_query
 from adamroute.routing.theta import ALPHAS, Bins, Theta
 from adamroute.routing.words import KINDS, words_in
+from adamroute.scoring.profiles import PreferenceProfile
+from adamroute.shop.catalogue import Request
 
 NO_NEIGHBOURS = "no_neighbours"
 KIND_SUBSTITUTED = "pseudo_kind_substituted"  # the item's listing doesn't allow the wanted kind
@@ -43,7 +45,27 @@ class EvidencePolicy:
     def name(self) -> str:
         return "evidence"
 
-    def start(self, task: Task) -> Thought:
+    def preferences(
+        self,
+        requests: Sequence[Request],  # noqa: ARG002 - the seam's; a draft says all
+        drafts: Sequence[PreferenceProfile],
+    ) -> list[Liking]:
+        """The drafts as they are."""
+        return [Liking(draft) for draft in drafts]
+
+    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+        """Theta0 of each request."""
+        return [self._start(task) for task in tasks]
+
+    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+        """Template queries in the proportions of P(kind | q), as long as q."""
+        return [Rewriting(self._pseudo_queries(task)) for task in tasks]
+
+    def update(self, turns: Sequence[Turn]) -> list[Thought]:
+        """Belief over all ranks seen so far."""
+        return [self._update(turn) for turn in turns]
+
+    def _start(self, task: Task) -> Thought:
         """Theta0 from kinds and neighbours; from kinds alone where there is no neighbour."""
         kinds = self.composition.kinds(task.text_vector[None])[0]
         likely = ", ".join(f"{k} {p:.2f}" for k, p in zip(KINDS, kinds, strict=True))
@@ -51,8 +73,7 @@ class EvidencePolicy:
         fallbacks = () if task.neighbours else (NO_NEIGHBOURS,)
         return Thought(self._best(self._prior(task)), reason, fallbacks)
 
-    def pseudo_queries(self, task: Task) -> tuple[PseudoQuery, ...]:
-        """Template queries in the proportions of P(kind | q), as long as q."""
+    def _pseudo_queries(self, task: Task) -> tuple[PseudoQuery, ...]:
         kinds = self.composition.kinds(task.text_vector[None])[0]
         length = len(words_in(task.request.query))
         queries = []
@@ -66,10 +87,10 @@ class EvidencePolicy:
             queries.append(PseudoQuery(item.item_id, item.row, kind, text, fallback))
         return tuple(queries)
 
-    def update(self, task: Task, memory: Memory, observation: Observation) -> Thought:
-        """Belief over all ranks seen so far."""
-        observations = (*memory.observations, observation)
-        theta = self._best(self.belief(task, observations))
+    def _update(self, turn: Turn) -> Thought:
+        observation = turn.observation
+        observations = (*turn.memory.observations, observation)
+        theta = self._best(self.belief(turn.task, observations))
         ranks = f"ranks {observation.text_rank} text, {observation.mm_rank} multimodal"
         return Thought(theta, f"{observation.query.kind} query: {ranks}")
 

@@ -17,11 +17,12 @@ from adamroute.routing.evidence import EvidencePolicy
 from adamroute.routing.teacher import Teacher
 from adamroute.routing.theta import Bins, Theta
 from adamroute.shop.catalogue import TimeMeaning
-from adamroute.store import SqliteProfileStore
+from adamroute.store import Snapshot, SqliteProfileStore
 
 ROWS_FILE = "rows.jsonl"  # label rows, and targets.npz beside them: what training reads
 TARGETS_FILE = "targets.npz"
 TEACHER_FILE = "teacher.json"
+BLIND_BUDGET = 800  # where the paper begins without a collaborative start, at alpha .5
 STORE_FILE = "store.sqlite"
 COMPOSITION_FILE = "composition.npz"
 
@@ -64,6 +65,24 @@ class TeacherFile(BaseModel):
             collaborative=config.collaborative_share,
         )
 
+    def teacher(
+        self,
+        config: TeacherConfig,
+        index: RecallIndex,
+        snapshot: Snapshot,
+        composition: Composition,
+    ) -> Teacher:
+        """The loop over one snapshot."""
+        return Teacher(
+            index=index,
+            snapshot=snapshot,
+            policy=self.policy_of(config, composition),
+            evidence=config.evidence,
+            neighbours=config.neighbours,
+            blind=None if config.collaborative_start else Theta(0.5, min(BLIND_BUDGET, self.tau)),
+            memory=config.memory,
+        )
+
 
 def read_teacher_file(labels: Path) -> TeacherFile:
     """teacher.json of the label stage. ArtifactError where it is absent or not that."""
@@ -90,10 +109,5 @@ def load_teacher(labels: Path, index: RecallIndex, config: Config) -> Teacher:
         )
     constants = read_teacher_file(labels)
     composition = load_composition(labels / COMPOSITION_FILE)
-    return Teacher(
-        index=index,
-        snapshot=SqliteProfileStore(labels / STORE_FILE).snapshot(),
-        policy=constants.policy_of(config.teacher, composition),
-        evidence=config.teacher.evidence,
-        neighbours=config.teacher.neighbours,
-    )
+    snapshot = SqliteProfileStore(labels / STORE_FILE).snapshot()
+    return constants.teacher(config.teacher, index, snapshot, composition)

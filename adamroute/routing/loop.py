@@ -1,8 +1,9 @@
 """The teacher's mind as a seam: what a policy is asked at each step of the loop, and may answer.
 
 The loop (teacher.py) finds relevant history and neighbours, verifies pseudo-queries against the
-index and keeps the memory; a policy only thinks. A policy without a language model and one with
-it both fit: thoughts carry what they cost and what they had to do without.
+index and keeps the memory; a policy only thinks. It is asked about many requests at a time, since
+an engine is fast only on batches. A policy without a language model and one with it both fit:
+answers carry what they cost and what they had to do without.
 """
 
 from __future__ import annotations
@@ -52,14 +53,41 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a language model, as a trace keeps it."""
+
+    prompt: str  # template and hash, "theta_update@3f2a9c1b"
+    prompt_tokens: int
+    reply_tokens: int
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Liking:
+    """What a policy takes a user to want."""
+
+    profile: PreferenceProfile
+    fallbacks: tuple[str, ...] = ()  # names of what it had to do without
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Pseudo-queries of one request: at most one an evidence item, in the items' order."""
+
+    queries: tuple[PseudoQuery, ...]
+    fallbacks: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Thought:
     """A policy's answer at one step."""
 
     theta: Theta
     reason: str
-    fallbacks: tuple[str, ...] = ()  # names of what it had to do without
-    llm_calls: int = 0
-    tokens: int = 0
+    fallbacks: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +108,15 @@ class Memory:
         return Memory(self.start, (*self.observations, observation), (*self.thoughts, thought))
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One step to think about: the memory before it, and what was observed since."""
+
+    task: Task
+    memory: Memory
+    observation: Observation
+
+
 class Policy(Protocol):
     """The teacher's mind: EvidencePolicy is closed-form, an LLM policy asks a model."""
 
@@ -88,14 +125,20 @@ class Policy(Protocol):
         """As in the config, for reports."""
         ...
 
-    def start(self, task: Task) -> Thought:
+    def preferences(
+        self, requests: Sequence[Request], drafts: Sequence[PreferenceProfile]
+    ) -> Sequence[Liking]:
+        """p_u of each request's history; `drafts` holds the embedded profiler's."""
+        ...
+
+    def start(self, tasks: Sequence[Task]) -> Sequence[Thought]:
         """Theta0, the collaborative start."""
         ...
 
-    def pseudo_queries(self, task: Task) -> Sequence[PseudoQuery]:
-        """One query an evidence item, in order, of the same kind and granularity as q."""
+    def pseudo_queries(self, tasks: Sequence[Task]) -> Sequence[Rewriting]:
+        """Queries for the evidence items, of the same kind and granularity as q."""
         ...
 
-    def update(self, task: Task, memory: Memory, observation: Observation) -> Thought:
-        """Theta after one more observation; `memory` holds the steps before it."""
+    def update(self, turns: Sequence[Turn]) -> Sequence[Thought]:
+        """Theta after one more observation of each request."""
         ...

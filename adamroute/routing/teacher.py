@@ -20,10 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.recall.loaded import RecallIndex
-from adamroute.routing.answer import TeacherAnswer, TraceStep
-from adamroute.routing.loop import Evidence, Memory, Observation, Policy, Task, Thought
-from adamroute.routing.neighbours import Neighbourhood
+from adamroute.routing.answer import Part, TeacherAnswer, TraceStep
+from adamroute.routing.loop import (
+    Evidence,
+    Liking,
+    Memory,
+    Observation,
+    Policy,
+    Rewriting,
+    Task,
+    Thought,
+    Turn,
+)
+from adamroute.routing.neighbours import Neighbour, Neighbourhood
 from adamroute.routing.pseudo import PseudoQuery
+from adamroute.routing.theta import Theta
 from adamroute.routing.words import ItemWords, catalogue_words
 from adamroute.scoring.features import liked_items
 from adamroute.scoring.profiles import Traits, preference_text, profile_of, traits_by_id
@@ -46,6 +57,8 @@ class Teacher:
     policy: Policy
     evidence: int  # T_f, the most pseudo-queries a request
     neighbours: int  # K_c
+    blind: Theta | None = None  # given: no collaborative start, this is theta0
+    memory: bool = True  # whether an update sees the steps before it
     verified: Verified = field(default_factory=dict)  # ranks that need no second look
 
     def decide(self, request: Request) -> TeacherAnswer:
@@ -60,16 +73,24 @@ class Teacher:
             for answer in self._chunk(requests[start : start + CHUNK])
         ]
 
-    def tasks(self, requests: Sequence[Request]) -> list[Task]:
-        """What the policy will see of each request."""
-        profiles = [profile_of(request.history, self._traits) for request in requests]
+    def likings(self, requests: Sequence[Request]) -> Sequence[Liking]:
+        """p_u of each request by the policy."""
+        drafts = [profile_of(request.history, self._traits) for request in requests]
+        return self.policy.preferences(requests, drafts)
+
+    def tasks(
+        self, requests: Sequence[Request], likings: Sequence[Liking] | None = None
+    ) -> list[Task]:
+        """What the policy will see of each request; `likings` where they are at hand."""
+        said = self.likings(requests) if likings is None else likings
+        profiles = [liking.profile for liking in said]
         vectors, e_prefs = self._encode(requests, [preference_text(p) for p in profiles])
         return [
             Task(
                 request=request,
                 text_vector=vector,
                 profile=profile,
-                neighbours=self._neighbourhood.nearest(e_pref, request.user_id),
+                neighbours=self._neighbours(e_pref, request.user_id),
                 evidence=self._relevant(request.history, vector),
             )
             for request, vector, profile, e_pref in zip(
@@ -79,18 +100,42 @@ class Teacher:
 
     def _chunk(self, requests: Sequence[Request]) -> list[TeacherAnswer]:
         start = time.perf_counter()
-        tasks = self.tasks(requests)
-        queries = [tuple(self.policy.pseudo_queries(task)) for task in tasks]
-        observed = iter(self._observe([query for many in queries for query in many]))
-        memories = [
-            _reason(self.policy, task, tuple(islice(observed, len(many))))
-            for task, many in zip(tasks, queries, strict=True)
-        ]
+        likings = self.likings(requests)
+        tasks = self.tasks(requests, likings)
+        starts = self._starts(tasks)
+        rewritings = self.policy.pseudo_queries(tasks)
+        observed = iter(self._observe([q for many in rewritings for q in many.queries]))
+        observations = [tuple(islice(observed, len(many.queries))) for many in rewritings]
+        memories = self._reason(tasks, starts, observations)
         ms = 1e3 * (time.perf_counter() - start) / max(len(requests), 1)
         return [
-            _answer(request.request_id, memory, ms)
-            for request, memory in zip(requests, memories, strict=True)
+            _answer(Session(request.request_id, liking, rewriting, memory), ms)
+            for request, liking, rewriting, memory in zip(
+                requests, likings, rewritings, memories, strict=True
+            )
         ]
+
+    def _starts(self, tasks: Sequence[Task]) -> Sequence[Thought]:
+        if self.blind is None:
+            return self.policy.start(tasks)
+        return [Thought(self.blind, "no collaborative start")] * len(tasks)
+
+    def _reason(
+        self,
+        tasks: Sequence[Task],
+        starts: Sequence[Thought],
+        observations: Sequence[tuple[Observation, ...]],
+    ) -> list[Memory]:
+        """Steps 4 and 5: one update an observation, all requests of a chunk side by side."""
+        memories = [Memory(start) for start in starts]
+        for step in range(max(map(len, observations), default=0)):
+            places = [p for p, seen in enumerate(observations) if step < len(seen)]
+            turns = [
+                Turn(tasks[p], self._recalled(memories[p]), observations[p][step]) for p in places
+            ]
+            for place, turn, thought in zip(places, turns, self.policy.update(turns), strict=True):
+                memories[place] = memories[place].with_step(turn.observation, thought)
+        return memories
 
     def _encode(
         self, requests: Sequence[Request], wishes: Sequence[str]
@@ -136,6 +181,14 @@ class Teacher:
             for q in queries
         ]
 
+    def _neighbours(
+        self, e_pref: NDArray[np.float32], user_id: str | None
+    ) -> tuple[Neighbour, ...]:
+        return () if self.blind else self._neighbourhood.nearest(e_pref, user_id)
+
+    def _recalled(self, memory: Memory) -> Memory:
+        return memory if self.memory else Memory(memory.start)
+
     @cached_property
     def _neighbourhood(self) -> Neighbourhood:
         return Neighbourhood(self.snapshot, self.neighbours)
@@ -150,45 +203,69 @@ class Teacher:
         return catalogue_words(index.titles, index.texts, index.categories, index.visual)
 
 
-def _reason(policy: Policy, task: Task, observations: tuple[Observation, ...]) -> Memory:
-    """Steps 1, 4 and 5: start, then one update an observation."""
-    memory = Memory(policy.start(task))
-    for observation in observations:
-        memory = memory.with_step(observation, policy.update(task, memory, observation))
-    return memory
+@dataclass(frozen=True, slots=True)
+class Session:
+    """All that the policy said of one request."""
+
+    request_id: str
+    liking: Liking
+    rewriting: Rewriting
+    memory: Memory
 
 
-def _answer(request_id: str, memory: Memory, ms: float) -> TeacherAnswer:
-    observations, thoughts = memory.observations, (memory.start, *memory.thoughts)
-    fallbacks = [name for thought in thoughts for name in thought.fallbacks]
-    fallbacks += [o.query.fallback for o in observations if o.query.fallback]
+def _answer(session: Session, ms: float) -> TeacherAnswer:
+    memory, observations = session.memory, session.memory.observations
+    steps = tuple(_steps(session))
+    fallbacks = [name for step in steps for name in step.fallbacks]
     return TeacherAnswer(
-        request_id=request_id,
+        request_id=session.request_id,
         theta=memory.theta,
         theta0=memory.start.theta,
         source="teacher" if observations else "teacher:no_evidence",
         item_ids=tuple(o.query.item_id for o in observations),
         text_ranks=tuple(o.text_rank for o in observations),
         mm_ranks=tuple(o.mm_rank for o in observations),
-        steps=tuple(_steps(request_id, memory)),
+        steps=steps,
         fallbacks=tuple(fallbacks if observations else [*fallbacks, NO_HISTORY]),
-        llm_calls=sum(thought.llm_calls for thought in thoughts),
-        tokens=sum(thought.tokens for thought in thoughts),
         ms=ms,
     )
 
 
-def _steps(request_id: str, memory: Memory) -> Iterator[TraceStep]:
+def _steps(session: Session) -> Iterator[TraceStep]:
+    """Rows of the trace in the order of thinking; those without cost or lack are left out."""
+    request_id, memory = session.request_id, session.memory
+    yield from _aside(request_id, "preferences", session.liking)
     yield _step(request_id, 0, None, memory.start)
+    yield from _aside(request_id, "pseudo_queries", session.rewriting)
     pairs = zip(memory.observations, memory.thoughts, strict=True)
     for number, (observation, thought) in enumerate(pairs, start=1):
         yield _step(request_id, number, observation, thought)
 
 
+def _aside(request_id: str, part: Part, said: Liking | Rewriting) -> Iterator[TraceStep]:
+    if said.calls or said.fallbacks:
+        yield TraceStep(
+            request_id=request_id,
+            step=0,
+            part=part,
+            item_id=None,
+            pseudo_query=None,
+            text_rank=None,
+            mm_rank=None,
+            alpha=None,
+            budget=None,
+            reason="",
+            fallbacks=said.fallbacks,
+            calls=said.calls,
+        )
+
+
 def _step(request_id: str, number: int, seen: Observation | None, thought: Thought) -> TraceStep:
+    reworded = (seen.query.fallback,) if seen and seen.query.fallback else ()
     return TraceStep(
         request_id=request_id,
         step=number,
+        part="update" if seen else "start",
         item_id=seen.query.item_id if seen else None,
         pseudo_query=seen.query.text if seen else None,
         text_rank=seen.text_rank if seen else None,
@@ -196,4 +273,6 @@ def _step(request_id: str, number: int, seen: Observation | None, thought: Thoug
         alpha=thought.theta.alpha,
         budget=thought.theta.budget,
         reason=thought.reason,
+        fallbacks=(*reworded, *thought.fallbacks),
+        calls=thought.calls,
     )

@@ -1,7 +1,8 @@
 """What a scorer may know of one candidate, as a vector: the candidate against query and profile.
 
 Attribute filtering (paper, section 3.4): a candidate found by text alone is judged without the
-visual attributes of its profile, so its two `*_looks` features are 0 whatever its looks are.
+visual attributes of its profile: its two `*_looks` features are 0 whatever its looks are, and the
+profile that a language model reads names none.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from adamroute.recall.dual import Candidates
 from adamroute.recall.encoders import TextEncoder, Vectors
 from adamroute.scoring.profiles import PreferenceProfile, Traits, item_traits
-from adamroute.shop.catalogue import Interaction
+from adamroute.shop.catalogue import Interaction, profile_line
 
 FEATURES = (
     "text_score",  # similarity in each branch
@@ -55,18 +56,36 @@ class ItemFacts:
     """What features read of the catalogue, by row."""
 
     text_vectors: Vectors  # [N, D]
+    profiles: tuple[str, ...]  # s_i
+    profiles_without_looks: tuple[str, ...]
     traits: tuple[Traits, ...]
     category_words: tuple[frozenset[str], ...]
     look_words: tuple[frozenset[str], ...]
 
 
+@dataclass(frozen=True)
+class Case:
+    """A request and its candidates, as a scorer of features or a scorer of texts reads them."""
+
+    query: str
+    profile: PreferenceProfile
+    candidates: Candidates
+    features: NDArray[np.float64]  # [K, F] of FEATURES
+    profiles: tuple[str, ...]  # s_i of every candidate, [K]
+
+
 def item_facts(
-    text_vectors: Vectors, categories: Sequence[str], visual: Sequence[Mapping[str, str]]
+    text_vectors: Vectors,
+    texts: Sequence[str],
+    categories: Sequence[str],
+    visual: Sequence[Mapping[str, str]],
 ) -> ItemFacts:
     """Facts from the arrays and columns of an index."""
     traits = tuple(item_traits(c, v) for c, v in zip(categories, visual, strict=True))
     return ItemFacts(
         text_vectors,
+        tuple(profile_line(t, v) for t, v in zip(texts, visual, strict=True)),
+        tuple(profile_line(t, {}) for t in texts),
         traits,
         tuple(words(t.category) for t in traits),
         tuple(words(" ".join(t.looks)) for t in traits),
@@ -87,6 +106,20 @@ def liked_items(history: Sequence[Interaction], row_of: Mapping[str, int]) -> ND
     """Rows of a history's positives, [H]; the latest label of an item counts."""
     labels = {x.item_id: x.positive for x in history}
     return np.array([row_of[item] for item, positive in labels.items() if positive], np.int64)
+
+
+def scoring_case(found: Candidates, asked: Asked, facts: ItemFacts) -> Case:
+    """All that a scorer may know, candidates in the order of `found`."""
+    return Case(
+        query=asked.query,
+        profile=asked.profile,
+        candidates=found,
+        features=candidate_features(found, asked, facts),
+        profiles=tuple(
+            (facts.profiles_without_looks if origin == "text" else facts.profiles)[row]
+            for row, origin in zip(found.rows.tolist(), found.origin, strict=True)
+        ),
+    )
 
 
 def candidate_features(found: Candidates, asked: Asked, facts: ItemFacts) -> NDArray[np.float64]:

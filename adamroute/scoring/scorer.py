@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from adamroute.artifacts import digest, write_text
 from adamroute.errors import ArtifactError
 from adamroute.recall.dual import Candidates
-from adamroute.scoring.features import FEATURES
+from adamroute.scoring.features import FEATURES, Case
 
 LEVELS = (1, 2, 3, 4, 5)
 SCORER_FILE = "scorer.json"
@@ -25,13 +25,13 @@ Levels = NDArray[np.float64]  # [K, 5], each row sums to 1
 
 
 class Scorer(Protocol):
-    """Says how well each candidate fits, from its features."""
+    """Says how well each candidate fits: from its features, or by reading its profile."""
 
     @property
     def hash(self) -> str: ...
 
-    def score(self, features: NDArray[np.float64]) -> Levels:
-        """[K, F] of FEATURES to the probability of every level, [K, 5]."""
+    def score(self, case: Case) -> Levels:
+        """The probability of every level for every candidate, [K, 5]."""
         ...
 
 
@@ -98,7 +98,11 @@ class OrdinalScorer:
         """Weight of every standardised feature, for a person to read."""
         return dict(zip(FEATURES, self._weights.tolist(), strict=True))
 
-    def score(self, features: NDArray[np.float64]) -> Levels:
+    def score(self, case: Case) -> Levels:
+        """Level probabilities of all candidates."""
+        return self.levels(case.features)
+
+    def levels(self, features: NDArray[np.float64]) -> Levels:
         """Level probabilities [K, 5] of [K, F] features."""
         fit = ((features - self._mean) / self._scale) @ self._weights
         below = 0.5 * (1.0 + np.tanh((self._thresholds - fit[:, None]) / 2.0))  # a stable sigmoid

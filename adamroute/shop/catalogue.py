@@ -28,8 +28,12 @@ class Item:
 
     def profile(self, *, with_visual: bool) -> str:
         """s_i as one line; without the visual part for candidates found by text alone."""
-        looks = " ".join(self.visual.values()) if with_visual else ""
-        return " ".join(part for part in (looks, self.text) if part)
+        return profile_line(self.text, self.visual if with_visual else {})
+
+
+def profile_line(text: str, visual: Mapping[str, str]) -> str:
+    """An item's profile s_i for a model to read: its looks, then its listing."""
+    return " ".join(part for part in (*visual.values(), text) if part)
 
 
 @dataclass(frozen=True)

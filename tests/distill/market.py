@@ -36,6 +36,9 @@ class BagOfWords:
     dimensions: int = 256
     seen: list[str] = field(default_factory=list)  # every text encoded, in order
 
+    def encode_items(self, texts: Sequence[str]) -> Vectors:
+        return self.encode(texts)
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         self.seen += texts
         vectors = np.full((len(texts), self.dimensions), 1e-3, dtype=np.float32)

@@ -7,7 +7,7 @@ import pytest
 
 from adamroute.recall.replay import recalled
 from adamroute.routing.theta import Theta
-from adamroute.scoring.features import candidate_features
+from adamroute.scoring.features import scoring_case
 from adamroute.scoring.scorer import expected_level
 from distill.baselines import hits_by_alpha
 from distill.evaluate import (
@@ -69,7 +69,7 @@ def test_the_place_after_scoring_counts_every_tie_as_lost() -> None:
     served = at.serve(0, theta)
     recall, facts = items()
     found = recall.search(known.text_vectors[0], known.mm_vectors[0], theta)
-    values = expected_level(at._scorer.score(candidate_features(found, at._asked[0], facts)))
+    values = expected_level(at._scorer.score(scoring_case(found, at._asked[0], facts)))
     own = values[found.rows == 0][0]
     assert served.rank == 1 + sum(values > own + 1e-9) + sum(abs(values - own) <= 1e-9) - 1
     assert served.rank >= 2  # the twin

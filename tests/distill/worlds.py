@@ -8,7 +8,8 @@ import numpy as np
 
 from adamroute.recall.dual import DualRecall
 from adamroute.recall.index import BranchIndex
-from adamroute.routing.answer import TeacherAnswer
+from adamroute.routing.answer import TeacherAnswer, TraceStep
+from adamroute.routing.loop import Call
 from adamroute.routing.policy import Verdict
 from adamroute.routing.student import Prediction
 from adamroute.routing.theta import ALPHAS, Theta
@@ -36,7 +37,9 @@ def items() -> tuple[DualRecall, ItemFacts]:
     rng = np.random.default_rng(1)
     text, mm = unit(rng, N), unit(rng, N)
     text[1], mm[1] = text[0], mm[0]  # a pair that no measure can tell apart
-    facts = item_facts(text, ["rug", "lamp", "sofa"] * (N // 3), [{"colour": "red"}] * N)
+    facts = item_facts(
+        text, ["a thing"] * N, ["rug", "lamp", "sofa"] * (N // 3), [{"colour": "red"}] * N
+    )
     return DualRecall(BranchIndex(text), BranchIndex(mm)), facts
 
 
@@ -89,6 +92,22 @@ def desk(known: Known, collaborative: tuple[int, ...] = ()) -> Desk:
     )
 
 
+_CALL = Call("start@0", prompt_tokens=10, reply_tokens=5, ms=1.0)
+_TWO_CALLS = TraceStep(
+    request_id="r",
+    step=0,
+    part="start",
+    item_id=None,
+    pseudo_query=None,
+    text_rank=None,
+    mm_rank=None,
+    alpha=0.5,
+    budget=40,
+    reason="",
+    calls=(_CALL, _CALL),
+)
+
+
 def told(known: Known) -> Told:
     """A student that hears the kind, a teacher that always says half, every fifth one sent."""
     alpha = {"functional": 0.8, "mixed": 0.4, "visual": 0.1}
@@ -107,10 +126,8 @@ def told(known: Known) -> Told:
                 item_ids=("i",),
                 text_ranks=(3,),
                 mm_ranks=(5,),
-                steps=(),
+                steps=(_TWO_CALLS,),
                 fallbacks=("no_neighbours",),
-                llm_calls=2,
-                tokens=30,
                 ms=7.0,
             )
         )

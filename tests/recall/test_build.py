@@ -232,6 +232,9 @@ class OtherEncoder:
     name = "other"
     dimensions = 384
 
+    def encode_items(self, texts: object) -> NDArray[np.float32]:
+        return self.encode(texts)
+
     def encode(self, texts: object) -> NDArray[np.float32]:
         raise AssertionError(texts)
 

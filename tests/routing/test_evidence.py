@@ -6,7 +6,7 @@ import pytest
 from adamroute.routing.composition import Composition
 from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.evidence import KIND_SUBSTITUTED, NO_NEIGHBOURS, EvidencePolicy
-from adamroute.routing.loop import Evidence, Memory, Observation, Task
+from adamroute.routing.loop import Evidence, Memory, Observation, Task, Turn
 from adamroute.routing.neighbours import Neighbour
 from adamroute.routing.pseudo import PseudoQuery
 from adamroute.routing.theta import ALPHAS, Bins, Theta
@@ -42,22 +42,22 @@ def seen(text_rank: int, mm_rank: int) -> Observation:
 
 
 def test_the_start_follows_the_kind_of_the_query() -> None:
-    assert policy().start(task(0)).theta == Theta(0.0, 20)
-    assert policy().start(task(1)).theta == Theta(1.0, 20)
+    assert policy().start([task(0)])[0].theta == Theta(0.0, 20)
+    assert policy().start([task(1)])[0].theta == Theta(1.0, 20)
 
 
 def test_the_start_without_neighbours_says_so() -> None:
-    assert policy().start(task()).fallbacks == (NO_NEIGHBOURS,)
+    assert policy().start([task()])[0].fallbacks == (NO_NEIGHBOURS,)
     near = (Neighbour("n", 1.0, Theta(0.5, 20), ()),)
-    assert policy().start(task(neighbours=near)).fallbacks == ()
+    assert policy().start([task(neighbours=near)])[0].fallbacks == ()
 
 
 def test_neighbours_move_the_start_by_their_share_of_the_prior() -> None:
     # Theta (1, 20) loses 1 on the falling surface, nothing on the rising one and on that of mixed
     # queries, which is zero: half a vote each. So rising gets .5 share, falling 1 - share.
     near = (Neighbour("n", 1.0, Theta(1.0, 20), ()),)
-    assert policy(share=0.6).start(task(neighbours=near)).theta.alpha == 0.0
-    assert policy(share=0.7).start(task(neighbours=near)).theta.alpha == 1.0
+    assert policy(share=0.6).start([task(neighbours=near)])[0].theta.alpha == 0.0
+    assert policy(share=0.7).start([task(neighbours=near)])[0].theta.alpha == 1.0
 
 
 def test_a_theta_votes_for_the_kinds_it_would_have_suited() -> None:
@@ -73,9 +73,9 @@ def test_evidence_overrules_the_prior_once_it_outweighs_it() -> None:
     # One row:  alpha 0 gives 1 + .003, alpha .5 gives .5 + .5, alpha 1 gives 0 + .8.
     # Two rows: alpha .8 gives .2 + 2 * .719 = 1.638, the most; alpha 1 gives 1.6, alpha 0 1.005.
     mind, request, one = policy(), task(), seen(10, 10_000)
-    memory = Memory(mind.start(request))
-    first = mind.update(request, memory, one)
-    second = mind.update(request, memory.with_step(one, first), one)
+    memory = Memory(mind.start([request])[0])
+    first = mind.update([Turn(request, memory, one)])[0]
+    second = mind.update([Turn(request, memory.with_step(one, first), one)])[0]
     assert [first.theta.alpha, second.theta.alpha] == [0.0, 0.8]
 
 
@@ -93,19 +93,21 @@ def test_the_price_of_k_enters_every_choice() -> None:
     flat.surfaces[:, :, 1] = 0.6  # the larger budget gains .1
     cheap = EvidencePolicy(flat, Difficulty(), bins, 0.19, 1.0, 0.0)  # costs .19 * 20 / 40 more
     dear = EvidencePolicy(flat, Difficulty(), bins, 0.21, 1.0, 0.0)
-    assert cheap.start(task()).theta == Theta(0.5, 40)
-    assert dear.start(task()).theta == Theta(0.5, 20)
+    assert cheap.start([task()])[0].theta == Theta(0.5, 40)
+    assert dear.start([task()])[0].theta == Theta(0.5, 20)
 
 
 def test_pseudo_queries_follow_the_kind_and_name_what_had_to_be_replaced() -> None:
-    first, second = policy().pseudo_queries(task(0))
+    first, second = policy().pseudo_queries([task(0)])[0].queries
     assert (first.item_id, first.row, first.kind, first.fallback) == ("i0", 0, "visual", None)
     assert (second.kind, second.fallback) == ("functional", KIND_SUBSTITUTED)
 
 
 def test_pseudo_queries_take_words_from_the_item_and_only_the_length_from_q() -> None:
     short = task(1, query="zebra umbrella xylophone")
-    for query in policy().pseudo_queries(short):
+    for query in policy().pseudo_queries([short])[0].queries:
         assert not set(words_in(query.text)) & {"zebra", "umbrella", "xylophone", "nordli"}
         assert len(words_in(query.text)) <= 5
-    assert policy().pseudo_queries(short) == policy().pseudo_queries(short)
+    assert (
+        policy().pseudo_queries([short])[0].queries == policy().pseudo_queries([short])[0].queries
+    )

@@ -12,10 +12,11 @@ from adamroute.errors import RequestError
 from adamroute.routing.composition import Composition
 from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.evidence import EvidencePolicy
-from adamroute.routing.loop import Memory, Observation, Task, Thought
+from adamroute.routing.loop import Call, Evidence, Liking, Rewriting, Task, Thought, Turn
 from adamroute.routing.pseudo import PseudoQuery
 from adamroute.routing.teacher import NO_HISTORY, Teacher
 from adamroute.routing.theta import ALPHAS, Bins, Theta
+from adamroute.scoring.profiles import PreferenceProfile
 from adamroute.shop.catalogue import Interaction, Request
 from distill.rounds import first_snapshot
 from tests.distill.market import BagOfWords, market_index, market_shop
@@ -36,20 +37,31 @@ class NotingPolicy:
     def __init__(self) -> None:
         self.tasks: list[Task] = []
 
-    def start(self, task: Task) -> Thought:
-        self.tasks.append(task)
-        return Thought(Theta(0.0, 20), "start", ("started_blind",), llm_calls=1, tokens=10)
+    def preferences(
+        self,
+        requests: Sequence[Request],  # noqa: ARG002 - the seam's
+        drafts: Sequence[PreferenceProfile],
+    ) -> list[Liking]:
+        return [Liking(draft) for draft in drafts]
 
-    def pseudo_queries(self, task: Task) -> Sequence[PseudoQuery]:
+    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+        self.tasks += tasks
+        call = Call("start@0", prompt_tokens=8, reply_tokens=2, ms=1.0)
+        return [Thought(Theta(0.0, 20), "start", ("started_blind",), (call,)) for _ in tasks]
+
+    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+        return [Rewriting(tuple(map(_own_listing, task.evidence))) for task in tasks]
+
+    def update(self, turns: Sequence[Turn]) -> list[Thought]:
+        call = Call("update@0", prompt_tokens=4, reply_tokens=1, ms=1.0)
         return [
-            PseudoQuery(e.item_id, e.row, "functional", " ".join(e.words.claims[0]), "reworded")
-            for e in task.evidence
+            Thought(Theta((len(t.memory.observations) + 1) / 10, 20), "seen", calls=(call,))
+            for t in turns
         ]
 
-    def update(self, task: Task, memory: Memory, observation: Observation) -> Thought:  # noqa: ARG002
-        return Thought(
-            Theta((len(memory.observations) + 1) / 10, 20), "seen", llm_calls=1, tokens=5
-        )
+
+def _own_listing(e: Evidence) -> PseudoQuery:
+    return PseudoQuery(e.item_id, e.row, "functional", " ".join(e.words.claims[0]), "reworded")
 
 
 def teacher(policy: object = EVIDENCE, *, evidence: int = 5, neighbours: int = 2) -> Teacher:

@@ -20,6 +20,7 @@ from adamroute.shop.catalogue import Interaction
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
 FACTS = item_facts(
     VECTORS,
+    ["a lamp", "a rug", "a mat", "a thing"],
     ["Floor lamp", "Rug", "Rug", ""],
     [{"colour": "light green"}, {"colour": "red,white"}, {}, {"colour": "red"}],
 )
@@ -30,6 +31,9 @@ class Letters:
 
     name = "letters"
     dimensions = 2
+
+    def encode_items(self, texts: list[str]) -> np.ndarray:
+        return self.encode(texts)
 
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.array([[len(text), 1.0] for text in texts], np.float32)

@@ -34,7 +34,7 @@ def sigmoid(x: float) -> float:
 
 
 def test_levels_are_differences_of_sigmoids_at_the_thresholds() -> None:
-    levels = scorer().score(features(0.5))[0]
+    levels = scorer().levels(features(0.5))[0]
     assert levels == pytest.approx(
         [
             sigmoid(-3.5),
@@ -55,14 +55,14 @@ def test_the_expected_level_is_the_sum_of_level_times_probability() -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8))
 def test_levels_are_probabilities_however_extreme_the_features(values: list[float]) -> None:
-    levels = scorer().score(features(*values))
+    levels = scorer().levels(features(*values))
     assert np.all(levels >= 0)
     assert levels.sum(axis=1) == pytest.approx(np.ones(len(values)))
 
 
 @given(st.floats(-20, 20), st.floats(0.01, 5))
 def test_a_better_fit_never_lowers_the_expected_level(x: float, more: float) -> None:
-    low, high = expected_level(scorer().score(features(x, x + more)))
+    low, high = expected_level(scorer().levels(features(x, x + more)))
     assert high >= low
 
 
@@ -75,7 +75,7 @@ def test_best_first_breaks_ties_by_better_rank_then_row() -> None:
         mm_scores=np.zeros(4, np.float32),
         origin=("both",) * 4,
     )
-    levels = scorer().score(features(0, 0, 1, 0))
+    levels = scorer().levels(features(0, 0, 1, 0))
     assert found.rows[best_first(levels, found)].tolist() == [5, 3, 7, 1]
 
 
@@ -83,7 +83,7 @@ def test_a_saved_scorer_comes_back_the_same(tmp_path: Path) -> None:
     scorer(0.7).save(tmp_path)
     again = OrdinalScorer.load(tmp_path)
     assert again.hash == scorer(0.7).hash != scorer(0.8).hash
-    assert np.array_equal(again.score(features(0.3)), scorer(0.7).score(features(0.3)))
+    assert np.array_equal(again.levels(features(0.3)), scorer(0.7).levels(features(0.3)))
     assert again.weights["text_score"] == 0.7
 
 

@@ -16,7 +16,7 @@ from adamroute.recall.encoders import Vectors
 from adamroute.recall.index import BranchIndex
 from adamroute.recall.loaded import RecallIndex
 from adamroute.routing.confidence import Calibration, Logistic
-from adamroute.routing.loop import Memory, Observation, Task, Thought
+from adamroute.routing.loop import Evidence, Liking, Rewriting, Task, Thought, Turn
 from adamroute.routing.policy import Standing
 from adamroute.routing.pseudo import PseudoQuery
 from adamroute.routing.student import Prediction
@@ -25,7 +25,7 @@ from adamroute.routing.theta import Theta
 from adamroute.scoring.features import FEATURES
 from adamroute.scoring.profiles import PreferenceProfile
 from adamroute.scoring.scorer import OrdinalScorer
-from adamroute.shop.catalogue import Interaction
+from adamroute.shop.catalogue import Interaction, Request
 from adamroute.store import Snapshot, UserRecord
 from serving.flow import Facts, Flow, Nodes
 from serving.nodes import Recall, Router, Score, Teach, Users
@@ -48,6 +48,9 @@ class WordEncoder:
     name: str = "words"
     dimensions: int = len(WORDS) + 1
     seen: list[str] = field(default_factory=list)  # every text encoded, in order
+
+    def encode_items(self, texts: Sequence[str]) -> Vectors:
+        return self.encode(texts)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         self.seen += texts
@@ -91,14 +94,25 @@ class OneMind:
 
     name = "one"
 
-    def start(self, task: Task) -> Thought:  # noqa: ARG002
-        return Thought(STORED, "start", fallbacks=("no_neighbours",))
+    def preferences(
+        self,
+        requests: Sequence[Request],  # noqa: ARG002 - the seam's
+        drafts: Sequence[PreferenceProfile],
+    ) -> list[Liking]:
+        return [Liking(draft) for draft in drafts]
 
-    def pseudo_queries(self, task: Task) -> Sequence[PseudoQuery]:
-        return [PseudoQuery(e.item_id, e.row, "visual", TEXTS[e.row]) for e in task.evidence]
+    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+        return [Thought(STORED, "start", fallbacks=("no_neighbours",)) for _ in tasks]
 
-    def update(self, task: Task, memory: Memory, observation: Observation) -> Thought:  # noqa: ARG002
-        return Thought(TEACHER, "said")
+    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+        return [Rewriting(tuple(map(_by_id, task.evidence))) for task in tasks]
+
+    def update(self, turns: Sequence[Turn]) -> list[Thought]:
+        return [Thought(TEACHER, "said") for _ in turns]
+
+
+def _by_id(e: Evidence) -> PseudoQuery:
+    return PseudoQuery(e.item_id, e.row, "visual", TEXTS[e.row])
 
 
 @dataclass

@@ -93,7 +93,7 @@ def test_a_user_without_wishes_has_no_wish_vector_and_no_collaborative_items(
     encoded = asyncio.run(recall.encode(shopper))
     assert len(encoded.wish) == 0
     found = asyncio.run(recall.search(encoded, Theta(0.5, 2), shopper))
-    assert "collaborative" not in found.candidates.origin
+    assert "collaborative" not in found.case.candidates.origin
 
 
 def test_collaborative_items_come_from_neighbours_and_never_from_oneself(recall: Recall) -> None:
@@ -101,7 +101,7 @@ def test_collaborative_items_come_from_neighbours_and_never_from_oneself(recall:
         shopper = look_up(recall, user_id, "blue rug")
         encoded = asyncio.run(recall.encode(shopper))
         found = asyncio.run(recall.search(encoded, Theta(0.5, 2), shopper))
-        origins = found.candidates.origin
+        origins = found.case.candidates.origin
         return {i for i, o in zip(found.ids, origins, strict=True) if o == "collaborative"}
 
     assert added("ann") == {"red-lamp", "cable"}

@@ -54,7 +54,7 @@ def test_the_fit_recovers_the_model_that_drew_the_levels() -> None:
     scale = graded.features.std(axis=0)
     assert scorer.weights["text_score"] / scale[0] == pytest.approx(1.0, abs=0.1)
     assert scorer.weights["mm_score"] / scale[1] == pytest.approx(-0.5, abs=0.1)
-    shares = scorer.score(graded.features).mean(axis=0)
+    shares = scorer.levels(graded.features).mean(axis=0)
     assert shares == pytest.approx(np.bincount(graded.levels, minlength=6)[1:] / 4000, abs=0.01)
 
 
@@ -73,7 +73,7 @@ def test_a_level_that_never_occurs_gets_no_probability(absent: int) -> None:
     graded = sample([-2.0, -0.5, 0.5, 2.0])
     here = graded.levels != absent
     kept = Graded(graded.features[here], graded.levels[here])
-    levels = fit_scorer(kept).score(kept.features)
+    levels = fit_scorer(kept).levels(kept.features)
     assert levels[:, absent - 1].max() < 1e-9
     assert np.isfinite(expected_level(levels)).all()
 
