@@ -8,6 +8,7 @@ AdamrouteError
 │   └── PolicyError    the policy string is not one we know
 ├── ThetaError         alpha or budget out of range
 ├── ModelError         weights are missing or not what they should be
+├── EngineError        a language model's engine cannot be used as configured
 ├── LabelError         label rows that cannot be used
 ├── CalibrationError   too little to calibrate on
 └── ServingError       the server cannot answer this request now; the client may try again
@@ -55,6 +56,10 @@ class ThetaError(AdamrouteError):
 
 class ModelError(AdamrouteError):
     """Weights are missing or not what they should be."""
+
+
+class EngineError(AdamrouteError):
+    """A language model's engine cannot be used as configured."""
 
 
 class LabelError(AdamrouteError):
