@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from adamroute.errors import ConfigError
 
@@ -21,7 +29,7 @@ Positive = Annotated[int, Field(ge=1)]
 class Section(BaseModel):
     """Frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class DemoConfig(Section):
@@ -42,34 +50,114 @@ class RoutingConfig(Section):
 
 
 class AlignConfig(Section):
-    """Contrastive heads between photo features and catalogue text (DESIGN, section 4)."""
+    """The common space of photos and catalogue text, and an item's vector there (DESIGN, 4)."""
 
     seeds: Positive = 3
     epochs: Positive = 60
     hidden: Positive = 512
-    dimensions: Positive = 256
+    dimensions: Positive = 512  # principal ones that photo features are brought down to
     dropout: Share = 0.3
-    text_weight: Share = 0.3  # share of e_txt in the fused score; the photo heads get the rest
+    text_weight: Share = 0.2  # share of the listing in an item's vector
+    look_weight: Share = 0.2  # share of "colour type" from the listing; the photo gets the rest
+    artefact: Path | None = None  # index/alignment.npz of another build, instead of a fit here
+
+    @model_validator(mode="after")
+    def _leaves_room_for_photos(self) -> AlignConfig:
+        if self.text_weight + self.look_weight > 1.0:
+            raise ValueError(
+                f"text_weight {self.text_weight} + look_weight {self.look_weight}: wanted at most "
+                "1 together, the photo gets the rest"
+            )
+        return self
 
 
 class EncoderConfig(Section):
-    text: Literal["minilm"] = "minilm"
-    multimodal: Literal["aligned-photo"] = "aligned-photo"
+    text: Literal["minilm", "qwen3"] = "minilm"
+    multimodal: Literal["aligned-photo", "qwen3-vl"] = "aligned-photo"
+    text_model: str = "Qwen/Qwen3-Embedding-0.6B"  # of qwen3: hub id or folder
+    multimodal_model: str = "Qwen/Qwen3-VL-Embedding-2B"  # of qwen3-vl: hub id or folder
+    dtype: Literal["float32", "bfloat16"] = "float32"  # of both; bfloat16 varies with the batch
+    batch: Positive = 16  # texts or items a forward pass of theirs
+    allow_download: bool = False  # may `build` fetch a hub id that is not in the local cache?
     align: AlignConfig = AlignConfig()
     threads: Positive = 2
+
+
+class VllmConfig(Section):
+    """vLLM in this process; parts that name the same model and settings share one engine."""
+
+    max_model_len: Annotated[int, Field(ge=256)] = 8192  # tokens of a prompt and its reply
+    gpu_memory_utilization: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    enforce_eager: bool = False  # no CUDA graphs: slower, starts sooner
+    images: Annotated[int, Field(ge=0)] = 0  # most images a prompt
+
+
+class LlmConfig(Section):
+    """A language model that replies in JSON."""
+
+    engine: Literal["openai", "vllm"] = "openai"  # any OpenAI-compatible server, or in-process
+    model: str  # as the server lists it; vllm: hub id or folder
+    base_url: str | None = None  # openai: up to /v1, as http://127.0.0.1:8001/v1
+    key_env: str = "OPENAI_API_KEY"  # the variable that holds the key; servers without one: unset
+    timeout_s: Annotated[float, Field(gt=0.0)] = 60.0  # of one attempt
+    retries: Annotated[int, Field(ge=0, le=20)] = 4  # attempts after the first
+    concurrency: Annotated[int, Field(ge=1, le=512)] = 16  # calls under way at a time
+    max_tokens: Annotated[int, Field(ge=32)] = 768  # of one reply, thinking included
+    thinking: bool | None = False  # null: say nothing, for servers that refuse the setting
+    price_in: Annotated[float, Field(ge=0.0)] = 0.0  # a million prompt tokens, in your currency
+    price_out: Annotated[float, Field(ge=0.0)] = 0.0  # a million reply tokens
+    vllm: VllmConfig = VllmConfig()
+
+    @model_validator(mode="after")
+    def _fits_engine(self) -> LlmConfig:
+        if self.engine == "openai" and not self.base_url:
+            raise ValueError("engine openai needs base_url, as http://127.0.0.1:8001/v1")
+        if self.engine == "vllm" and self.thinking:
+            raise ValueError(
+                "engine vllm constrains a reply from its first token, so the model can't think "
+                "first; set thinking: false, or serve the model and use engine openai"
+            )
+        return self
+
+    @property
+    def name(self) -> str:
+        """Engine and model, for manifests: "openai:Qwen/Qwen3-8B"."""
+        return f"{self.engine}:{self.model}"
+
+    def cost(self, prompt_tokens: int, reply_tokens: int) -> float:
+        """Price of so many tokens; 0 where no price is set."""
+        return (self.price_in * prompt_tokens + self.price_out * reply_tokens) / 1e6
+
+
+# What decides when and where a call runs and what it costs, never what it says: not in stage keys.
+LLM_OPERATION = frozenset(
+    {"base_url", "key_env", "timeout_s", "retries", "concurrency", "price_in", "price_out"}
+)
 
 
 class TeacherConfig(Section):
     """The offline loop (DESIGN, section 1)."""
 
-    policy: Literal["evidence"] = "evidence"
+    policy: Literal["evidence", "llm"] = "evidence"
+    llm: LlmConfig | None = None  # of policy llm
     evidence: Annotated[int, Field(ge=0)] = 5  # T_f, pseudo-queries a request, and m of CONTRACTS
     neighbours: Annotated[int, Field(ge=0)] = 5  # K_c
     rounds: Positive = 2
     collaborative_start: bool = True  # off: begins at .5/.5, K = 800, and has no neighbours
     memory: bool = True  # off: each update sees its own observation alone
-    prior_strength: Annotated[float, Field(ge=0.0)] = 20.0  # evidence rows the prior is worth
+    prior_strength: Annotated[float, Field(ge=0.0)] = 40.0  # evidence rows the prior is worth
     collaborative_share: Share = 0.1  # of the prior, the part the neighbours' thetas hold
+
+    @model_validator(mode="after")
+    def _llm_where_asked(self) -> TeacherConfig:
+        if self.policy == "llm" and self.llm is None:
+            raise ValueError("policy llm needs the section teacher.llm (engine, model, base_url)")
+        return self
+
+    def settings(self) -> dict[str, JsonValue]:
+        """What labels depend on: all but how a language model is reached and what it costs."""
+        return self.model_dump(mode="json", exclude={"llm": set(LLM_OPERATION)})
 
 
 class LabelConfig(Section):
@@ -79,7 +167,7 @@ class LabelConfig(Section):
     outcome: Annotated[float, Field(ge=0.0)] = 1.0
     synthetic: Annotated[float, Field(ge=0.0)] = 0.2
     synthetic_requests: Annotated[int, Field(ge=0)] = 3000
-    shrink: Share = 0.5  # part of each surface taken from the mean of the query's likely kind
+    shrink: Share = 0.7  # part of each belief taken from the mean of the query's likely kinds
     temperature: Annotated[float, Field(gt=0.0)] = 0.05
 
 
@@ -93,6 +181,7 @@ class StudentConfig(Section):
     batch: Positive = 8
     steps: Positive = 300
     max_tokens: Annotated[int, Field(ge=16, le=512)] = 64
+    allow_download: bool = False  # may `train` fetch a hub id that is not in the local cache?
     loss: Literal["soft", "best_bin"] = "soft"
     shuffle_labels: bool = False  # the control run: labels dealt to the wrong prompts
     threads: Positive = 2
@@ -103,24 +192,116 @@ class CalibrationConfig(Section):
     on_uncertified: Literal["student", "teacher"] = "student"
 
 
+class ProfilerConfig(Section):
+    """Who describes items for models that read: the shop's columns alone, or a vision LLM."""
+
+    kind: Literal["embedded", "llm"] = "embedded"
+    llm: LlmConfig | None = None  # of llm; for engine vllm with vllm.images: 1
+
+    @model_validator(mode="after")
+    def _sees_photos(self) -> ProfilerConfig:
+        if self.kind == "llm" and self.llm is None:
+            raise ValueError("kind llm needs the section profiler.llm (engine, model, base_url)")
+        if self.llm and self.llm.engine == "vllm" and self.llm.vllm.images < 1:
+            raise ValueError(
+                "the profiler shows one photo a prompt: set profiler.llm.vllm.images: 1"
+            )
+        return self
+
+    def settings(self) -> dict[str, JsonValue]:
+        """What profiles depend on: all but how the model is reached and what it costs."""
+        return self.model_dump(mode="json", exclude={"llm": set(LLM_OPERATION)})
+
+
+class LevelConfig(Section):
+    """A language model in this process that rates every candidate by reading its profile."""
+
+    model: str = "Qwen/Qwen3-8B"  # hub id or folder
+    vllm: VllmConfig = VllmConfig()
+    cache: Positive = 100_000  # scores remembered, 250 bytes each
+
+
 class ScorerConfig(Section):
-    kind: Literal["ordinal"] = "ordinal"
-    negatives: Positive = 40  # candidates kept a replayed request
+    kind: Literal["ordinal", "llm"] = "ordinal"
+    negatives: Positive = 40  # of ordinal: candidates kept a replayed request
+    llm: LevelConfig = LevelConfig()  # of llm
+
+
+class GpuShares(Section):
+    """The part of one GPU that each replica may use; 0: it sees none."""
+
+    count: Positive = 1  # GPUs to place the replicas on
+    router: Share = 0.0
+    recall: Share = 0.0
+    scorer: Share = 0.0
+    teacher: Share = 0.0
+
+    @model_validator(mode="after")
+    def _fits(self) -> GpuShares:
+        free = [1.0] * self.count
+        for name, share in sorted(self.shares.items(), key=lambda part: -part[1]):
+            place = next((n for n, left in enumerate(free) if share <= left + 1e-9), None)
+            if place is None:
+                raise ValueError(
+                    f"{sum(self.shares.values()):g} GPUs shared out, {self.count} to place them "
+                    f"on, and {name} ({share:g}) finds no room; lower a share or raise count"
+                )
+            free[place] -= share
+        return self
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """By replica."""
+        return self.model_dump(exclude={"count"})
 
 
 class ServeConfig(Section):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     router_cpus: Annotated[float, Field(gt=0)] = 2.0
+    gpus: GpuShares = GpuShares()
+    recall_device: Literal["cpu", "gpu"] = "cpu"  # where FAISS searches; gpu needs faiss-gpu
     timeout_s: Annotated[float, Field(gt=0)] = 10.0
     max_ongoing: Positive = 32
     max_queued: Positive = 64
     object_store_mb: Annotated[int, Field(ge=80)] = 200
 
+    @model_validator(mode="after")
+    def _has_gpus(self) -> ServeConfig:
+        if self.recall_device == "gpu" and not (self.gpus.recall and self.gpus.teacher):
+            raise ValueError(
+                "recall_device gpu: recall and teacher search, so both need a share: set "
+                "gpus.recall and gpus.teacher"
+            )
+        return self
+
+
+class StoreConfig(Section):
+    """Where servers read users from; the labels folder keeps its own copy either way."""
+
+    # env:NAME (the variable holds the URL, the only place for a password), postgresql+psycopg://
+    # or sqlite:////ABSOLUTE/PATH. None: the SQLite file in the labels folder.
+    url: str | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _holds_no_password(cls, url: str | None) -> str | None:
+        user = (url or "").rpartition("@")[0].partition("//")[2]
+        if ":" in user or "password=" in (url or ""):
+            raise ValueError("a password in a file; put the URL into a variable, as env:NAME")
+        return url
+
 
 class WandbConfig(Section):
     mode: Literal["offline", "online", "disabled"] = "offline"
     project: str = "adamroute"
+
+
+class AblationConfig(Section):
+    """Configs of other finished runs that `adamroute ablate` puts beside this one."""
+
+    encoders: tuple[Path, ...] = ()  # other encoder pairs (the paper's table 4)
+    policies: tuple[Path, ...] = ()  # other teachers (the paper's table 3)
 
 
 class FoldConfig(Section):
@@ -140,6 +321,7 @@ class Config(Section):
     fold: FoldConfig | None = None
     seed: int = 0
     routing: RoutingConfig = RoutingConfig()
+    profiler: ProfilerConfig = ProfilerConfig()
     encoders: EncoderConfig = EncoderConfig()
     teacher: TeacherConfig = TeacherConfig()
     labels: LabelConfig = LabelConfig()
@@ -147,7 +329,32 @@ class Config(Section):
     calibration: CalibrationConfig = CalibrationConfig()
     scorer: ScorerConfig = ScorerConfig()
     serve: ServeConfig = ServeConfig()
+    store: StoreConfig = StoreConfig()
     wandb: WandbConfig = WandbConfig()
+    ablation: AblationConfig = AblationConfig()
+
+    @model_validator(mode="after")
+    def _engines_fit_their_gpus(self) -> Config:
+        for part, engine in self.served_engines.items():
+            share = self.serve.gpus.shares[part]
+            if 0.0 < share < engine.gpu_memory_utilization:
+                raise ValueError(
+                    f"{part}.llm.vllm.gpu_memory_utilization is "
+                    f"{engine.gpu_memory_utilization:g}, serve.gpus.{part} only {share:g}: other "
+                    "replicas own the rest of that GPU's memory. Lower the one or raise the other"
+                )
+        return self
+
+    @property
+    def served_engines(self) -> dict[str, VllmConfig]:
+        """Settings of the vLLM engines that replicas hold, by replica."""
+        found = {}
+        if self.scorer.kind == "llm":
+            found["scorer"] = self.scorer.llm.vllm
+        llm = self.teacher.llm
+        if self.teacher.policy == "llm" and llm is not None and llm.engine == "vllm":
+            found["teacher"] = llm.vllm
+        return found
 
     def stage(self, name: str) -> Path:
         """Folder of one stage: index, labels, student, scorer, calibration, report."""

@@ -4,6 +4,7 @@ AdamrouteError
 ├── ConfigError        a YAML file or an option is wrong
 ├── ShopError          a shop folder cannot be read as it stands
 ├── ArtifactError      a stage's folder is missing, half there, or made from other inputs
+│   └── StoreError     the profile store's database is away, broke off, or cannot be read
 ├── RequestError       one request is wrong; `field` names the part of the body
 │   └── PolicyError    the policy string is not one we know
 ├── ThetaError         alpha or budget out of range
@@ -33,6 +34,10 @@ class ShopError(AdamrouteError):
 
 class ArtifactError(AdamrouteError):
     """A stage's folder is missing, half there, or was made from other inputs."""
+
+
+class StoreError(ArtifactError):
+    """The profile store's database is away, broke off in the middle, or cannot be read."""
 
 
 class RequestError(AdamrouteError):

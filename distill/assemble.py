@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 from adamroute.config import LabelConfig
 from adamroute.errors import LabelError
 from adamroute.recall.loaded import RecallIndex
-from adamroute.recall.replay import price
 from adamroute.routing.answer import TeacherAnswer
+from adamroute.routing.belief import Belief
 from adamroute.routing.difficulty import Difficulty
-from adamroute.routing.theta import Theta
 from adamroute.scoring.profiles import PreferenceProfile, profile_of, traits_by_id
 from adamroute.shop.catalogue import Shop
 from distill.basis import Basis
 from distill.observed import Observed
 from distill.rows import LabelRow, Source
-from distill.targets import evidence_surface, shrunk, soft_targets
+from distill.targets import evidence_belief, shrunk, soft_target
 
-AS_OBSERVED = Difficulty()  # real queries are as hard as they are
+AS_OBSERVED = Difficulty()  # real queries, and pseudo-queries worded like them
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +78,8 @@ class _Maker:
         self, answers: Sequence[TeacherAnswer], profiles: Sequence[PreferenceProfile]
     ) -> Labels:
         """Evidence ranks of every train query; a row without evidence is its kinds' mean."""
-        kinds = self._kinds(self.basis.outcomes)
-        own = [self._evidence(a, k) for a, k in zip(answers, kinds, strict=True)]
+        expected = self._expected(self.basis.outcomes)
+        own = [self._evidence(a, e) for a, e in zip(answers, expected, strict=True)]
         rows = tuple(
             LabelRow(
                 request_id=query.query_id,
@@ -92,15 +91,15 @@ class _Maker:
                 mm_ranks=answer.mm_ranks,
                 theta=answer.theta,
                 theta0=answer.theta0,
-                steps=len(answer.steps) - 1,
+                steps=len(answer.item_ids),
                 fallbacks=answer.fallbacks,
+                prompt_hashes=tuple(sorted({call.prompt for call in answer.calls})),
                 profile=profile,
                 weight=self.config.teacher,
             )
             for query, answer, profile in zip(self.basis.logged, answers, profiles, strict=True)
         )
-        surfaces, soft = self._targets(np.stack(own), kinds)
-        return Labels(rows, surfaces, soft)
+        return self._labels(rows, self._shrunk(own, expected))
 
     def outcome(self, profiles: Sequence[PreferenceProfile]) -> Labels:
         """The known target of every train query."""
@@ -129,10 +128,10 @@ class _Maker:
         seen: Observed,
         difficulty: Difficulty,
     ) -> Labels:
-        bins = self.basis.constants.bins
+        bins, lam = self.basis.constants.bins, self.basis.constants.lam
         ranks = list(zip(seen.text_ranks.tolist(), seen.mm_ranks.tolist(), strict=True))
-        own = [evidence_surface([text], [mm], difficulty, bins) for text, mm in ranks]
-        surfaces, soft = self._targets(np.stack(own), self._kinds(seen))
+        own = [evidence_belief([text], [mm], difficulty, bins, lam) for text, mm in ranks]
+        beliefs = self._shrunk(own, self._expected(seen))
         rows = tuple(
             LabelRow(
                 request_id=one.request_id,
@@ -142,39 +141,38 @@ class _Maker:
                 item_ids=(one.item_id,),
                 text_ranks=(text,),
                 mm_ranks=(mm,),
-                theta=self._best(surface),
+                theta=belief.theta(bins, lam),
                 theta0=None,
                 steps=0,
                 fallbacks=(),
+                prompt_hashes=(),
                 profile=one.profile,
                 weight=weight,
             )
-            for one, (text, mm), surface in zip(asked, ranks, surfaces, strict=True)
+            for one, (text, mm), belief in zip(asked, ranks, beliefs, strict=True)
         )
-        return Labels(rows, surfaces, soft)
+        return self._labels(rows, beliefs)
 
-    def _evidence(self, answer: TeacherAnswer, kinds: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _evidence(self, answer: TeacherAnswer, expected: Belief) -> Belief:
         if not answer.item_ids:
-            return self.basis.composition.prior(kinds)
+            return expected
         constants = self.basis.constants
-        return evidence_surface(
-            answer.text_ranks, answer.mm_ranks, constants.difficulty, constants.bins
+        return evidence_belief(
+            answer.text_ranks, answer.mm_ranks, AS_OBSERVED, constants.bins, constants.lam
         )
 
-    def _targets(
-        self, own: NDArray[np.float64], kinds: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        constants = self.basis.constants
-        surfaces = shrunk(own, kinds, self.basis.composition, self.config.shrink)
-        soft = soft_targets(surfaces, constants.bins, constants.lam, self.config.temperature)
-        return surfaces, soft
+    def _expected(self, seen: Observed) -> list[Belief]:
+        composition = self.basis.composition
+        return [composition.prior(kinds) for kinds in composition.kinds(seen.vectors)]
 
-    def _kinds(self, seen: Observed) -> NDArray[np.float64]:
-        return self.basis.composition.kinds(seen.vectors)
+    def _shrunk(self, own: Sequence[Belief], expected: Sequence[Belief]) -> list[Belief]:
+        shrink = self.config.shrink
+        return [shrunk(o, e, shrink) for o, e in zip(own, expected, strict=True)]
 
-    def _best(self, surface: NDArray[np.float64]) -> Theta:
-        bins = self.basis.constants.bins
-        return bins.theta(*bins.best(surface - price(bins, self.basis.constants.lam)))
+    def _labels(self, rows: tuple[LabelRow, ...], beliefs: Sequence[Belief]) -> Labels:
+        bins, lam = self.basis.constants.bins, self.basis.constants.lam
+        soft = [soft_target(b, bins, lam, self.config.temperature) for b in beliefs]
+        return Labels(rows, np.stack([b.surface for b in beliefs]), np.stack(soft))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from adamroute.config import Config
+from adamroute.errors import LabelError
 from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex
-from adamroute.recall.replay import price, recall_surfaces, solve_price
+from adamroute.recall.replay import recall_surfaces, solve_price
+from adamroute.routing.belief import Belief, alpha_votes
 from adamroute.routing.composition import Composition, fit_composition
 from adamroute.routing.difficulty import Difficulty, match_factor
 from adamroute.routing.loaded import TeacherFile
-from adamroute.routing.theta import Bins
+from adamroute.routing.theta import Bins, Theta
+from adamroute.routing.wording import VERBATIM, Wording
 from adamroute.shop.catalogue import Query, Shop
 from distill.observed import Observed, observe
 from distill.parts import Parts
 from distill.synthetic import SyntheticRequest
+from distill.wording import learn_wording
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class Basis:
     templates: Observed  # of those
     composition: Composition
     constants: TeacherFile
+    wording: Wording
 
 
 def learn_basis(
@@ -43,7 +45,7 @@ def learn_basis(
     parts: Parts,
     progress: Progress,
 ) -> Basis:
-    """Ranks of known targets, then difficulty, composition, price of K and the static prior.
+    """Ranks of known targets, then difficulty, price of K, static prior, composition and wording.
 
     `written` are the synthetic requests of all splits; only train rows are looked at.
     """
@@ -61,20 +63,24 @@ def learn_basis(
     expected = recall_surfaces(*difficulty.matched(templates.text_ranks, templates.mm_ranks), bins)
     real = recall_surfaces(outcomes.text_ranks, outcomes.mm_ranks, bins)
     known = real if len(real) else expected
-    fallback = known.mean(axis=0) if len(known) else None
-    composition = fit_composition(
-        templates.vectors, [r.kind for r in requests], expected, fallback
-    )
-    constants = _constants(config, shop, bins, difficulty, known)
-    return Basis(logged, outcomes, requests, templates, composition, constants)
+    if not len(known):
+        raise LabelError(
+            "no synthetic requests and no train queries: nothing to learn from. "
+            "Set labels.synthetic_requests above 0 or give the shop queries"
+        )
+    lam = solve_price(known, bins, min(config.routing.mean_budget, bins.budgets[-1]))
+    usual = Belief(alpha_votes(known, bins, lam).mean(axis=0), known.mean(axis=0))
+    kinds, votes = [r.kind for r in requests], alpha_votes(expected, bins, lam)
+    composition = fit_composition(templates.vectors, kinds, expected, votes, usual)
+    constants = _constants(config, shop, difficulty, bins, lam, usual.theta(bins, lam))
+    verbatim = constants.evidence_policy(config.teacher, composition, VERBATIM)
+    wording = learn_wording(shop, index, verbatim, config.teacher.evidence, outcomes)
+    return Basis(logged, outcomes, requests, templates, composition, constants, wording)
 
 
 def _constants(
-    config: Config, shop: Shop, bins: Bins, difficulty: Difficulty, known: NDArray[np.float64]
+    config: Config, shop: Shop, difficulty: Difficulty, bins: Bins, lam: float, static: Theta
 ) -> TeacherFile:
-    """`known` is P of the rows that decide the price of K and the static prior, [R, A, K]."""
-    lam = solve_price(known, bins, min(config.routing.mean_budget, bins.budgets[-1]))
-    static = bins.theta(*bins.best(known.mean(axis=0) - price(bins, lam)))
     return TeacherFile(
         policy=config.teacher.policy,
         tau=bins.tau,

@@ -12,7 +12,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,23 +32,28 @@ from adamroute.config import Config
 from adamroute.errors import ArtifactError
 from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex, load_index
+from adamroute.routing.llm.prompts import prompts
 from adamroute.routing.loaded import (
     COMPOSITION_FILE,
+    REPLIES_FILE,
     ROWS_FILE,
     STORE_FILE,
     TARGETS_FILE,
     TEACHER_FILE,
+    read_teacher_file,
 )
+from adamroute.routing.loop import Liking
 from adamroute.routing.words import catalogue_words
 from adamroute.shop.catalogue import Shop
 from adamroute.shop.folds import open_shop
 from adamroute.shop.requests import SYNTHETIC_QUERIES
-from adamroute.store import Snapshot, SqliteProfileStore
+from adamroute.store import ProfileStore, Snapshot, shared_store
 from distill.assemble import Labels, assemble
 from distill.basis import Basis, learn_basis
 from distill.parts import Parts
-from distill.rounds import Round, first_snapshot, run_rounds, write_back
+from distill.rounds import Round, first_snapshot, run_rounds, stored_likings
 from distill.rows import as_lines
+from distill.spent import failed_steps, spent
 from distill.synthetic import SyntheticRequest, as_queries_file, synthetic_requests
 
 TRACES_FILE = "traces.jsonl"
@@ -60,8 +65,10 @@ def run_label(config: Config, progress: Progress) -> Manifest:
     index_manifest = read_manifest(config.stage("index"), "build")
     shop = open_shop(config)
     inputs = {"index": index_manifest.hash, "shop": shop.hash}
-    if is_fresh(folder, "label", stage_key("label", _settings(config), inputs)):
+    key = stage_key("label", _settings(config), inputs)
+    if is_fresh(folder, "label", key):
         shutil.rmtree(_parts_folder(folder), ignore_errors=True)  # of a run killed at its end
+        share_users(config)
         return read_manifest(folder, "label")
     index = load_index(config.stage("index"), config.encoders.threads)
     return write_labels(config, shop, index, progress)
@@ -73,39 +80,65 @@ def write_labels(config: Config, shop: Shop, index: RecallIndex, progress: Progr
     inputs = {"index": index.hash, "shop": shop.hash}
     _check_same_items(index, shop, config)
     key = stage_key("label", settings, inputs)
+    shared = shared_store(config, key, read_only=False)  # first: it may be away
     parts = Parts(_parts_folder(folder), key)
     written = _write_requests(config, shop, index)
     basis = learn_basis(config, shop, index, written, parts=parts, progress=progress)
-    rounds, first = _rounds(config, shop, index, basis, parts, progress)
+    told = _told(config, shop, index, basis, shared, parts, progress)
+    rounds = told.rounds
     labels = assemble(config.labels, shop, index, basis, rounds[-1].answers)
+    answers = [answer for done in rounds for answer in done.answers]
     with publish(folder) as scratch:
         _write_rows(scratch, labels, rounds)
-        _write_store(scratch, shop, first, rounds)
+        users = _write_store(scratch, told.first, rounds)
         write_text(scratch / TEACHER_FILE, basis.constants.model_dump_json(indent=2) + "\n")
         basis.composition.save(scratch / COMPOSITION_FILE)
+        basis.wording.save(scratch)
         if not shop.queries:
             write_text(scratch / SYNTHETIC_QUERIES, as_queries_file(written))
-        counts = _counts(basis, labels, rounds)
+        counts = {
+            **_counts(basis, labels, rounds),
+            **spent(config.teacher.llm, told.likings, answers),
+            "users": users.hash,
+        }
         manifest = write_manifest(
             scratch, stage="label", config=settings, inputs=inputs, counts=counts
         )
     parts.remove()
+    for line in failed_steps(told.likings, answers):
+        progress.note(line)
     return manifest
 
 
-def _rounds(
+@dataclass(frozen=True)
+class _Told:
+    """All that the teacher said."""
+
+    likings: Mapping[str, Liking]  # of whole histories, by user, as the store has them
+    first: Snapshot  # what the first round read
+    rounds: tuple[Round, ...]
+
+
+def _told(
     config: Config,
     shop: Shop,
     index: RecallIndex,
     basis: Basis,
+    shared: ProfileStore | None,
     parts: Parts,
     progress: Progress,
-) -> tuple[tuple[Round, ...], Snapshot]:
-    """All rounds, and the snapshot that the first one read."""
-    first = first_snapshot(shop, index, basis.constants.static)
-    teacher = basis.constants.teacher(config.teacher, index, first, basis.composition)
-    count = config.teacher.rounds
-    return run_rounds(teacher, shop, rounds=count, parts=parts, progress=progress), first
+) -> _Told:
+    constants, replies = basis.constants, config.out / REPLIES_FILE
+    policy = constants.policy_of(config.teacher, index, basis.composition, basis.wording, replies)
+    likings = stored_likings(shop, index, policy, progress)
+    first = first_snapshot(shop, index, constants.static, likings)
+    teacher = constants.teacher(config.teacher, index, first, policy)
+    if shared is not None:
+        shared.start(first.users)
+    rounds = run_rounds(
+        teacher, shop, rounds=config.teacher.rounds, shared=shared, parts=parts, progress=progress
+    )
+    return _Told(likings, first, rounds)
 
 
 def _write_requests(
@@ -131,11 +164,24 @@ def _write_rows(folder: Path, labels: Labels, rounds: Sequence[Round]) -> None:
     write_text(folder / TRACES_FILE, "".join(line + "\n" for line in steps))
 
 
-def _write_store(folder: Path, shop: Shop, first: Snapshot, rounds: Sequence[Round]) -> None:
+def _write_store(folder: Path, first: Snapshot, rounds: Sequence[Round]) -> Snapshot:
     """The store as it stood before the first round, then one commit a round."""
-    store = SqliteProfileStore.create(folder / STORE_FILE, first.users)
+    store = ProfileStore.create_file(folder / STORE_FILE, first.users)
     for done in rounds:
-        store.commit_round(done.number, write_back(shop.split("train"), done.answers))
+        store.commit_round(done.number, done.thetas)
+    return store.snapshot()
+
+
+def share_users(config: Config) -> None:
+    """Give finished labels' users to the shared database, if it is new or lost them."""
+    labels = config.stage("labels")
+    shared = shared_store(config, read_manifest(labels, "label").key, read_only=False)
+    if shared is None:
+        return
+    kept = ProfileStore.file(labels / STORE_FILE)
+    shared.start(kept.snapshot().before_rounds(read_teacher_file(labels).static).users)
+    for number, thetas in kept.rounds().items():
+        shared.commit_round(number, thetas)
 
 
 def _parts_folder(labels: Path) -> Path:
@@ -145,7 +191,11 @@ def _parts_folder(labels: Path) -> Path:
 def _settings(config: Config) -> dict[str, JsonValue]:
     """The part of the config that the labels depend on."""
     whole = config.model_dump(mode="json")
-    return {name: whole[name] for name in ("routing", "teacher", "labels", "seed")}
+    kept = {name: whole[name] for name in ("routing", "labels", "seed")}
+    stamps: list[JsonValue] = []
+    if config.teacher.policy == "llm":
+        stamps += sorted(prompt.stamp for prompt in prompts().values())
+    return {**kept, "teacher": config.teacher.settings(), "prompts": stamps}
 
 
 def _check_same_items(index: RecallIndex, shop: Shop, config: Config) -> None:
@@ -168,13 +218,12 @@ def _counts(basis: Basis, labels: Labels, rounds: Sequence[Round]) -> dict[str, 
         "lambda": basis.constants.lam,
         "tau": basis.constants.tau,
         "static": {"alpha": basis.constants.static_alpha, "budget": basis.constants.static_budget},
+        "hardness": {str(kind): share for kind, share in basis.wording.hardness.items()},
         "difficulty": {"text": basis.constants.text_factor, "mm": basis.constants.mm_factor},
         "snapshots": [r.snapshot_hash for r in rounds],
         "median_ranks": _median_ranks(basis, rounds[-1]),
         "teacher_mean_budget": _mean([float(a.theta.budget) for a in answers]),
         "teacher_ms_mean": _mean(times),
-        "llm_calls": sum(a.llm_calls for r in rounds for a in r.answers),
-        "tokens": sum(a.tokens for r in rounds for a in r.answers),
     }
 
 
@@ -189,7 +238,6 @@ def _median_ranks(basis: Basis, last: Round) -> dict[str, JsonValue]:
         "synthetic": (templates.text_ranks, templates.mm_ranks),
         "synthetic_matched": matched(templates.text_ranks, templates.mm_ranks),
         "pseudo": (pseudo_text, pseudo_mm),
-        "pseudo_matched": matched(pseudo_text, pseudo_mm),
     }
     return {
         name: [float(np.median(text)), float(np.median(mm))]

@@ -7,7 +7,7 @@ that come up again were verified in the round before and are not encoded twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,11 +17,12 @@ from pydantic import TypeAdapter
 from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex
 from adamroute.routing.answer import TeacherAnswer
+from adamroute.routing.loop import Liking, Policy
 from adamroute.routing.teacher import CHUNK, RankPair, Teacher
 from adamroute.routing.theta import Theta
 from adamroute.scoring.profiles import preference_text, profile_of, traits_by_id
 from adamroute.shop.catalogue import Query, Request, Shop
-from adamroute.store import Snapshot, UserRecord
+from adamroute.store import ProfileStore, Snapshot, UserRecord
 from distill.parts import Parts, Record
 
 _ANSWER = TypeAdapter(TeacherAnswer)
@@ -34,18 +35,37 @@ class Round:
     number: int
     snapshot_hash: str  # of the store it read
     answers: tuple[TeacherAnswer, ...]  # in the order of the train queries
+    thetas: Mapping[str, Theta]  # what it wrote back, by user
 
 
-def first_snapshot(shop: Shop, index: RecallIndex, static: Theta) -> Snapshot:
-    """Every user with a history, at the static prior.
+def stored_likings(
+    shop: Shop, index: RecallIndex, policy: Policy, progress: Progress
+) -> dict[str, Liking]:
+    """p_u of every user's whole history by the policy, as the store will hold it."""
+    traits = traits_by_id(index.ids, index.categories, index.visual)
+    requests = [Request(name, name, "", shop.histories[name]) for name in sorted(shop.histories)]
+    likings: dict[str, Liking] = {}
+    with progress.task("preferences", len(requests)) as advance:
+        for start in range(0, len(requests), CHUNK):
+            chunk = requests[start : start + CHUNK]
+            drafts = [profile_of(request.history, traits) for request in chunk]
+            said = policy.preferences(chunk, drafts)
+            likings |= {r.request_id: liking for r, liking in zip(chunk, said, strict=True)}
+            advance(len(chunk))
+    return likings
+
+
+def first_snapshot(
+    shop: Shop, index: RecallIndex, static: Theta, likings: Mapping[str, Liking]
+) -> Snapshot:
+    """Every user with a history, at the static prior; `likings` by user.
 
     Users with a calibration or test query don't lend: they are in the store to be served, and
     nothing of theirs reaches another user's labels.
     """
     held_out = {q.user_id for q in shop.split("calibration", "test")}
-    traits = traits_by_id(index.ids, index.categories, index.visual)
     names = sorted(shop.histories)
-    wishes = [preference_text(profile_of(shop.histories[name], traits)) for name in names]
+    wishes = [preference_text(likings[name].profile) for name in names]
     vectors = iter(index.text_encoder.encode([wish for wish in wishes if wish]))
     nothing = np.empty(0, dtype=np.float32)
     return Snapshot(
@@ -70,27 +90,38 @@ def run_rounds(
     shop: Shop,
     *,
     rounds: int,
+    shared: ProfileStore | None,
     parts: Parts,
     progress: Progress,
 ) -> tuple[Round, ...]:
     """All rounds over the shop's train queries.
 
-    `teacher` holds the first snapshot. Answers are kept a chunk at a time in `parts`.
+    `teacher` holds the first snapshot. Answers are kept a chunk at a time in `parts`; each round's
+    thetas are committed to the shared store, if there is one, and never read from there.
     """
     queries = shop.split("train")
     requests = [shop.request(query) for query in queries]
     done: list[Round] = []
     for number in range(rounds):
         answers = _answers(teacher, requests, number, parts, progress)
-        done.append(Round(number, teacher.snapshot.hash, answers))
-        after = teacher.snapshot.with_thetas(write_back(queries, answers), number)
+        thetas = write_back(teacher.snapshot, queries, answers)
+        done.append(Round(number, teacher.snapshot.hash, answers, thetas))
+        if shared is not None:
+            shared.commit_round(number, thetas)
+        after = teacher.snapshot.with_thetas(thetas, number)
         teacher = replace(teacher, snapshot=after, verified=_verified(teacher, answers))
     return tuple(done)
 
 
-def write_back(queries: Sequence[Query], answers: Sequence[TeacherAnswer]) -> dict[str, Theta]:
-    """Each user's theta after a round: that of the user's last query in file order."""
-    return {q.user_id: answer.theta for q, answer in zip(queries, answers, strict=True)}
+def write_back(
+    snapshot: Snapshot, queries: Sequence[Query], answers: Sequence[TeacherAnswer]
+) -> dict[str, Theta]:
+    """Each user's theta after a round: that of the user's last query in file order.
+
+    Users without a history have no record that could hold one.
+    """
+    pairs = zip(queries, answers, strict=True)
+    return {q.user_id: answer.theta for q, answer in pairs if q.user_id in snapshot.by_id}
 
 
 def _answers(

@@ -34,12 +34,13 @@ class LabelRow:
     theta0: Theta | None  # the collaborative start, teacher rows only
     steps: int  # updates the teacher made
     fallbacks: tuple[str, ...]
+    prompt_hashes: tuple[str, ...]  # "theta_update@3f2a9c1b" of every prompt that was asked
     profile: PreferenceProfile  # without the request's own target
     weight: float
 
     def line(self) -> str:
         """The row as one line of JSON."""
-        values = {**asdict(self), "format": FORMAT, "prompt_hashes": [], "ms": None}
+        values = {**asdict(self), "format": FORMAT, "ms": None}
         return json.dumps(values, ensure_ascii=False, sort_keys=True) + "\n"
 
 

@@ -1,9 +1,13 @@
 """Targets of the label rows: what each row teaches about every theta.
 
-Surface of a row: (1 - shrink) P_row + shrink * sum over kinds of P(kind | q) times that kind's
-mean surface. P_row is the mean of its evidence rows' surfaces; ranks of template queries (teacher
-and synthetic rows) are difficulty-matched, those of logged outcomes are as they are. The soft
-label is the softmax of (surface - lambda K / tau) / T (CONTRACTS, "Numbers").
+Every row has its own belief: the mean over its evidence of surfaces P(alpha, K) and of votes for
+alpha (routing/belief.py). It is pulled towards what to expect of the query's likely kinds: (1 -
+shrink) own + shrink * sum over kinds of P(kind | q) times that kind's mean. The soft label of a
+bin is the votes for its alpha times the softmax over K of (surface - lambda K / tau) / T at that
+alpha. With shrink 0 and one rank pair that is the soft label of CONTRACTS, "Numbers".
+
+Ranks of synthetic requests are difficulty-matched. Those of logged outcomes are as they are, and
+so are those of pseudo-queries, which are worded as hard as real ones.
 
 targets.npz holds surfaces and soft labels in the order of rows.jsonl; weights are there as well as
 in the rows: a row counts its source's weight from the config, no more.
@@ -14,35 +18,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adamroute.recall.replay import Surface, price, recall_surfaces, soft_labels
-from adamroute.routing.composition import Composition
+from adamroute.recall.replay import Surface, price, recall_surfaces
+from adamroute.routing.belief import Belief, alpha_votes
 from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.theta import Bins
 
 
-def evidence_surface(
-    text_ranks: Sequence[int], mm_ranks: Sequence[int], difficulty: Difficulty, bins: Bins
-) -> Surface:
-    """Mean matched surface of one row's evidence, [A, K]; at least one rank pair."""
-    text, mm = difficulty.matched(np.array(text_ranks), np.array(mm_ranks))
-    return np.asarray(recall_surfaces(text, mm, bins).mean(axis=0))
+def evidence_belief(
+    text_ranks: Sequence[int],
+    mm_ranks: Sequence[int],
+    difficulty: Difficulty,
+    bins: Bins,
+    lam: float,
+) -> Belief:
+    """Mean belief of one row's evidence; at least one rank pair."""
+    surfaces = recall_surfaces(*difficulty.matched(np.array(text_ranks), np.array(mm_ranks)), bins)
+    votes = alpha_votes(surfaces, bins, lam)
+    return Belief(votes.mean(axis=0), surfaces.mean(axis=0))
 
 
-def shrunk(
-    surfaces: NDArray[np.float64],
-    kinds: NDArray[np.float64],
-    composition: Composition,
-    shrink: float,
-) -> NDArray[np.float64]:
-    """[R, A, K] pulled towards what to expect of each row's P(kind | q), [R, 3]."""
-    expected = np.tensordot(kinds, composition.surfaces, axes=1)
-    return np.asarray((1.0 - shrink) * surfaces + shrink * expected)
+def shrunk(own: Belief, expected: Belief, shrink: float) -> Belief:
+    """`own` pulled towards what to expect of the query's kinds."""
+    return Belief(
+        (1.0 - shrink) * own.votes + shrink * expected.votes,
+        (1.0 - shrink) * own.surface + shrink * expected.surface,
+    )
 
 
-def soft_targets(
-    surfaces: NDArray[np.float64], bins: Bins, lam: float, temperature: float
-) -> NDArray[np.float64]:
-    """Soft labels of [R, A, K] surfaces at this price of K."""
-    return soft_labels(surfaces - price(bins, lam), temperature)
+def soft_target(belief: Belief, bins: Bins, lam: float, temperature: float) -> Surface:
+    """Soft label [A, K] of one belief at this price of K."""
+    logits = (belief.surface - price(bins, lam)) / temperature
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(belief.votes[:, None] * odds / odds.sum(axis=1, keepdims=True))

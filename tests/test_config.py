@@ -1,8 +1,9 @@
+import json
 from pathlib import Path
 
 import pytest
 
-from adamroute.config import load_config
+from adamroute.config import LlmConfig, load_config
 from adamroute.errors import ConfigError
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
@@ -43,3 +44,66 @@ def test_a_wrong_config_says_where_and_what(tmp_path: Path, text: str, message: 
 def test_a_missing_config_lists_those_at_hand(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Configs at hand"):
         load_config(tmp_path / "none.yaml")
+
+
+LLM = {"model": "m", "base_url": "http://127.0.0.1:1/v1"}
+
+
+@pytest.mark.parametrize(
+    ("teacher", "message"),
+    [
+        ({"policy": "llm"}, "needs the section teacher.llm"),
+        ({"policy": "llm", "llm": {"model": "m"}}, "needs base_url"),
+        ({"llm": {"engine": "vllm", "model": "m", "thinking": True}}, "thinking: false"),
+        ({"llm": {**LLM, "key": "sk-1"}}, "Extra inputs are not permitted"),
+    ],
+)
+def test_a_language_model_that_cannot_work_is_refused(
+    tmp_path: Path, teacher: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(json.dumps({"name": "x", "shop": "s", "out": "o", "teacher": teacher}))
+    with pytest.raises(ConfigError, match=message) as caught:
+        load_config(path)
+    assert "sk-1" not in str(caught.value)
+
+
+def test_tokens_cost_their_price_a_million() -> None:
+    config = LlmConfig.model_validate({**LLM, "price_in": 2.0, "price_out": 6.0})
+    assert config.cost(500_000, 100_000) == pytest.approx(0.5 * 2 + 0.1 * 6)
+    assert config.name == "openai:m"
+
+
+ENGINE = {"engine": "vllm", "model": "m", "vllm": {"gpu_memory_utilization": 0.4}}
+SCORER = {"kind": "llm", "llm": {"vllm": {"gpu_memory_utilization": 0.3}}}
+
+
+@pytest.mark.parametrize(
+    ("serve", "message"),
+    [
+        ({"gpus": {"scorer": 0.6, "teacher": 0.5}}, "1.1 GPUs shared out, 1 to place them on"),
+        # Three of .7 don't fit two GPUs, although 2.1 is little more than 2.
+        ({"gpus": {"count": 2, "router": 0.7, "scorer": 0.7, "teacher": 0.7}}, "finds no room"),
+        ({"gpus": {"scorer": 0.25}}, "scorer.llm.vllm.gpu_memory_utilization is 0.3, .*0.25"),
+        ({"gpus": {"teacher": 0.3}}, "teacher.llm.vllm.gpu_memory_utilization is 0.4, .*0.3"),
+        ({"gpus": {"scorer": 1.5}}, "less than or equal to 1"),
+        ({"recall_device": "gpu", "gpus": {"recall": 0.1}}, "both need a share"),
+    ],
+)
+def test_shares_of_a_gpu_that_cannot_work_are_refused(
+    tmp_path: Path, serve: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "c.yaml"
+    parts = {"teacher": {"policy": "llm", "llm": ENGINE}, "scorer": SCORER, "serve": serve}
+    path.write_text(json.dumps({"name": "x", "shop": "s", "out": "o", **parts}))
+    with pytest.raises(ConfigError, match=message):
+        load_config(path)
+
+
+def test_shares_that_fit_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    parts = {"teacher": {"policy": "llm", "llm": ENGINE}, "scorer": SCORER}
+    gpus = {"count": 2, "router": 0.3, "recall": 0.3, "scorer": 0.7, "teacher": 0.7}
+    body = {"name": "x", "shop": "s", "out": "o", **parts, "serve": {"gpus": gpus}}
+    path.write_text(json.dumps(body))
+    assert load_config(path).served_engines["teacher"].gpu_memory_utilization == 0.4

@@ -46,6 +46,8 @@ class Reply:
     prompt_tokens: int
     reply_tokens: int
     ms: float
+    text: str = ""  # as it came, cut; for a repair. Never logged: it may repeat user data
+    error: str = ""  # what was wrong, in words for the model
 
 
 class ChatEngine(Protocol):

@@ -28,6 +28,7 @@ class TraceStep:
     reason: str
     fallbacks: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    dropped: tuple[str, ...] = ()  # history items that the policy judged irrelevant to the request
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Query composition: how visual, functional or mixed a query is, and what that means for theta.
 
 Both halves are fitted on synthetic requests of the catalogue alone: a softmax regression from
-e_txt(q) to P(kind | q), and each kind's mean recall surface. No query's stated kind is ever read
+e_txt(q) to P(kind | q), and each kind's mean belief. No query's stated kind is ever read
 (CONTRACTS, "Who may see what").
 """
 
@@ -15,22 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.errors import ArtifactError, LabelError
-from adamroute.recall.replay import Surface
+from adamroute.routing.belief import Belief, mixture
 from adamroute.routing.words import KINDS, Kind
 
 ABSENT = -30.0  # logit of a kind that no synthetic request has
-# sklearn's C. On the ikea queries 1 is too unsure of itself (of those with P(functional) between
-# .75 and .9, .94 are functional) and 10 is right (.88); it also gains most recall.
-INVERSE_PENALTY = 10.0
+# sklearn's C. On the ikea queries P(kind) is calibrated at 10 and too unsure of itself at 1, but
+# votes mixed by the unsure one choose better: +.030 against +.028 (EXPERIMENTS.md).
+INVERSE_PENALTY = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """P(kind | q) and the mean surface of each kind."""
+    """P(kind | q) and the mean belief of each kind."""
 
     weights: NDArray[np.float64]  # [3, D], kinds in the order of KINDS
     bias: NDArray[np.float64]  # [3]
     surfaces: NDArray[np.float64]  # [3, A, K], difficulty-matched
+    votes: NDArray[np.float64]  # [3, A], for each alpha
 
     def kinds(self, text_vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """P(kind | q) of unit vectors [B, D], as [B, 3] rows that sum to 1."""
@@ -39,20 +40,27 @@ class Composition:
         odds = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    def prior(self, kinds: NDArray[np.float64]) -> Surface:
-        """The surface to expect of a query with these P(kind), [3] to [A, K]."""
-        return np.tensordot(kinds, self.surfaces, axes=1)
+    def prior(self, kinds: NDArray[np.float64]) -> Belief:
+        """What to expect of a query with these P(kind), [3]."""
+        return mixture(kinds, self.votes, self.surfaces)
 
     def save(self, path: Path) -> None:
         """Write as npz of plain arrays."""
-        np.savez(path, weights=self.weights, bias=self.bias, surfaces=self.surfaces)
+        np.savez(
+            path,
+            weights=self.weights,
+            bias=self.bias,
+            surfaces=self.surfaces,
+            votes=self.votes,
+        )
 
 
 def load_composition(path: Path) -> Composition:
     """Read what `save` wrote. ArtifactError where it is not there or not that."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return Composition(arrays["weights"], arrays["bias"], arrays["surfaces"])
+            names = ("weights", "bias", "surfaces", "votes")
+            return Composition(*(arrays[name] for name in names))
     except (OSError, KeyError, ValueError) as error:
         raise ArtifactError(
             f"{path}: not a composition file ({error}). Run: adamroute label CONFIG"
@@ -63,11 +71,12 @@ def fit_composition(
     text_vectors: NDArray[np.float32],
     kinds: Sequence[Kind],
     surfaces: NDArray[np.float64],
-    fallback: Surface | None = None,
+    votes: NDArray[np.float64],
+    fallback: Belief | None = None,
 ) -> Composition:
-    """From synthetic requests: e_txt [R, D], their kinds and matched surfaces [R, A, K].
+    """From synthetic requests: e_txt [R, D], kinds, matched surfaces [R, A, K] and votes [R, A].
 
-    A kind that no request has gets probability 0 and the mean surface. Without any request all
+    A kind that no request has gets probability 0 and the mean of all. Without any request all
     kinds are equally likely and share `fallback`; LabelError where that is missing too.
     """
     if not len(kinds):
@@ -79,12 +88,18 @@ def fit_composition(
         return Composition(
             np.zeros((len(KINDS), text_vectors.shape[1])),
             np.zeros(len(KINDS)),
-            np.stack([fallback] * len(KINDS)),
+            np.stack([fallback.surface] * len(KINDS)),
+            np.stack([fallback.votes] * len(KINDS)),
         )
     codes = np.array([KINDS.index(kind) for kind in kinds])
-    means = [surfaces[codes == c] if (codes == c).any() else surfaces for c in range(len(KINDS))]
     weights, bias = _softmax_regression(text_vectors, codes)
-    return Composition(weights, bias, np.stack([rows.mean(axis=0) for rows in means]))
+    return Composition(weights, bias, _kind_means(surfaces, codes), _kind_means(votes, codes))
+
+
+def _kind_means(rows: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mean row of every kind, of all rows where a kind has none."""
+    has = [codes == kind for kind in range(len(KINDS))]
+    return np.stack([(rows[own] if own.any() else rows).mean(axis=0) for own in has])
 
 
 def _softmax_regression(

@@ -1,10 +1,10 @@
 """The evidence policy: the teacher's mind without a language model.
 
-Beliefs are recall surfaces P(alpha, K). The prior is the mean surface of q's likely kinds, where a
-share of the kinds' weights comes from the neighbours: each of their thetas is a vote for the kinds
-it would have suited. Each observed pair of ranks adds one difficulty-matched surface by replay;
-the belief is their weighted mean (the prior counts as `strength` observations), and theta is the
-bin that maximises it less the price of K.
+The prior is the mean belief of q's likely kinds. A share of the kinds' weights comes from the
+neighbours: each of their alphas is a vote for the kinds that vote for it. Each observed pair of
+ranks adds one row by replay; the belief is the weighted mean (the prior counts as `strength`
+observations) and decides theta. Pseudo-queries are worded as hard as real ones (wording.py), so
+their ranks are taken as they are.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.recall.replay import LABEL_TEMPERATURE, Surface, price, recall_surfaces
+from adamroute.recall.replay import recall_surfaces
+from adamroute.routing.belief import Belief, alpha_votes
 from adamroute.routing.composition import Composition
-from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.loop import Liking, Observation, Rewriting, Task, Thought, Turn
 from adamroute.routing.pseudo import PseudoQuery, kind_schedule, nearest_kind, write_query
 from adamroute.routing.theta import ALPHAS, Bins, Theta
+from adamroute.routing.wording import Wording
 from adamroute.routing.words import KINDS, words_in
 from adamroute.scoring.profiles import PreferenceProfile
 from adamroute.shop.catalogue import Request
@@ -35,7 +36,7 @@ class EvidencePolicy:
     """Policy in closed form, from ranks, prior and query composition."""
 
     composition: Composition
-    difficulty: Difficulty
+    wording: Wording
     bins: Bins
     lam: float  # price of a whole tau
     strength: float  # observations the prior is worth
@@ -71,7 +72,7 @@ class EvidencePolicy:
         likely = ", ".join(f"{k} {p:.2f}" for k, p in zip(KINDS, kinds, strict=True))
         reason = f"kinds: {likely}; {len(task.neighbours)} neighbours"
         fallbacks = () if task.neighbours else (NO_NEIGHBOURS,)
-        return Thought(self._best(self._prior(task)), reason, fallbacks)
+        return Thought(self._theta(self._prior(task)), reason, fallbacks)
 
     def _pseudo_queries(self, task: Task) -> tuple[PseudoQuery, ...]:
         kinds = self.composition.kinds(task.text_vector[None])[0]
@@ -82,7 +83,7 @@ class EvidencePolicy:
         ):
             kind = nearest_kind(item.words, wanted, kinds)
             rng = Random(f"{item.item_id}|{task.request.query}")
-            text = write_query(item.words, kind, length, rng)
+            text = self.wording.reworded(write_query(item.words, kind, length, rng), kind, rng)
             fallback = None if kind == wanted else KIND_SUBSTITUTED
             queries.append(PseudoQuery(item.item_id, item.row, kind, text, fallback))
         return tuple(queries)
@@ -90,21 +91,23 @@ class EvidencePolicy:
     def _update(self, turn: Turn) -> Thought:
         observation = turn.observation
         observations = (*turn.memory.observations, observation)
-        theta = self._best(self.belief(turn.task, observations))
+        theta = self._theta(self.belief(turn.task, observations))
         ranks = f"ranks {observation.text_rank} text, {observation.mm_rank} multimodal"
         return Thought(theta, f"{observation.query.kind} query: {ranks}")
 
-    def belief(self, task: Task, observations: Sequence[Observation]) -> Surface:
-        """(strength * prior + sum of observed surfaces) / (strength + t), [A, K]."""
-        text, mm = self.difficulty.matched(
-            np.array([o.text_rank for o in observations], dtype=np.int64),
-            np.array([o.mm_rank for o in observations], dtype=np.int64),
+    def belief(self, task: Task, observations: Sequence[Observation]) -> Belief:
+        """(strength * prior + sum over observations) / (strength + t)."""
+        text = np.array([o.text_rank for o in observations], dtype=np.int64)
+        mm = np.array([o.mm_rank for o in observations], dtype=np.int64)
+        surfaces = recall_surfaces(text, mm, self.bins)
+        votes = alpha_votes(surfaces, self.bins, self.lam)
+        prior, total = self._prior(task), self.strength + len(observations)
+        return Belief(
+            (self.strength * prior.votes + votes.sum(axis=0)) / total,
+            (self.strength * prior.surface + surfaces.sum(axis=0)) / total,
         )
-        seen = recall_surfaces(text, mm, self.bins).sum(axis=0)
-        total = self.strength * self._prior(task) + seen
-        return np.asarray(total / (self.strength + len(observations)))
 
-    def _prior(self, task: Task) -> Surface:
+    def _prior(self, task: Task) -> Belief:
         kinds = self.composition.kinds(task.text_vector[None])[0]
         if task.neighbours:
             votes = np.mean([self.votes(n.theta) for n in task.neighbours], axis=0)
@@ -112,18 +115,10 @@ class EvidencePolicy:
         return self.composition.prior(kinds)
 
     def votes(self, theta: Theta) -> NDArray[np.float64]:
-        """[3], sums to 1: softmax over kinds of how little theta loses on each, over T = .05."""
-        alpha, budget = _nearest_bin(theta, self.bins)
-        utilities = self.composition.surfaces - price(self.bins, self.lam)
-        lost = utilities.max(axis=(1, 2)) - utilities[:, alpha, budget]
-        odds = np.exp(-(lost - lost.min()) / LABEL_TEMPERATURE)
+        """[3], sums to 1: which kinds vote for the alpha of a theta, on or off the grid."""
+        nearest = int(np.argmin(np.abs(np.array(ALPHAS) - theta.alpha)))
+        odds = self.composition.votes[:, nearest]
         return np.asarray(odds / odds.sum())
 
-    def _best(self, belief: Surface) -> Theta:
-        return self.bins.theta(*self.bins.best(belief - price(self.bins, self.lam)))
-
-
-def _nearest_bin(theta: Theta, bins: Bins) -> tuple[int, int]:
-    """Bin of a theta that another policy, or a person, may have put off the grid."""
-    alpha = int(np.argmin(np.abs(np.array(ALPHAS) - theta.alpha)))
-    return alpha, int(np.argmin(np.abs(np.log(np.array(bins.budgets) / theta.budget))))
+    def _theta(self, belief: Belief) -> Theta:
+        return belief.theta(self.bins, self.lam)

@@ -10,20 +10,26 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from adamroute.artifacts import read_manifest
 from adamroute.config import Config, TeacherConfig
 from adamroute.errors import ArtifactError
+from adamroute.models.engines import chat_engine
 from adamroute.recall.loaded import RecallIndex
 from adamroute.routing.composition import Composition, load_composition
 from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.evidence import EvidencePolicy
+from adamroute.routing.llm.policy import LlmPolicy
+from adamroute.routing.llm.views import Listings
+from adamroute.routing.loop import Policy
 from adamroute.routing.teacher import Teacher
 from adamroute.routing.theta import Bins, Theta
+from adamroute.routing.wording import Wording, load_wording
 from adamroute.shop.catalogue import TimeMeaning
-from adamroute.store import Snapshot, SqliteProfileStore
+from adamroute.store import ProfileStore, Snapshot, shared_store
 
 ROWS_FILE = "rows.jsonl"  # label rows, and targets.npz beside them: what training reads
 TARGETS_FILE = "targets.npz"
 TEACHER_FILE = "teacher.json"
 BLIND_BUDGET = 800  # where the paper begins without a collaborative start, at alpha .5
 STORE_FILE = "store.sqlite"
+REPLIES_FILE = Path("cache/replies.sqlite")  # in the run's folder: a language model's replies
 COMPOSITION_FILE = "composition.npz"
 
 
@@ -33,7 +39,7 @@ class TeacherFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
-    policy: Literal["evidence"] = "evidence"
+    policy: Literal["evidence", "llm"] = "evidence"  # whose labels these are
     tau: int  # min(config tau, N)
     lam: float  # price of a whole tau, solved on train rows for the wished mean budget
     text_factor: float  # difficulty matching, 1 where the shop has no real queries
@@ -54,11 +60,42 @@ class TeacherFile(BaseModel):
     def static(self) -> Theta:
         return Theta(self.static_alpha, self.static_budget)
 
-    def policy_of(self, config: TeacherConfig, composition: Composition) -> EvidencePolicy:
-        """The policy with this shop's constants."""
+    def policy_of(
+        self,
+        config: TeacherConfig,
+        index: RecallIndex,
+        composition: Composition,
+        wording: Wording,
+        replies: Path | None = None,
+    ) -> Policy:
+        """The policy with this shop's constants; `replies` is where a model's are kept, if at all.
+
+        Without kept replies a language model's engine is loaded and checked now (EngineError),
+        so that a server doesn't start without it; with them, when one is first missing.
+        """
+        evidence = self.evidence_policy(config, composition, wording)
+        if config.llm is None or config.policy != "llm":
+            return evidence
+        engine = chat_engine(config.llm, replies)
+        if replies is None:
+            engine.check()
+        return LlmPolicy(
+            engine=engine,
+            evidence=evidence,
+            bins=self.bins,
+            listings=Listings.of(index),
+            usual=self.static,
+            time=self.time,
+            max_tokens=config.llm.max_tokens,
+        )
+
+    def evidence_policy(
+        self, config: TeacherConfig, composition: Composition, wording: Wording
+    ) -> EvidencePolicy:
+        """The policy without a language model, which also stands in for one."""
         return EvidencePolicy(
             composition=composition,
-            difficulty=self.difficulty,
+            wording=wording,
             bins=self.bins,
             lam=self.lam,
             strength=config.prior_strength,
@@ -70,13 +107,13 @@ class TeacherFile(BaseModel):
         config: TeacherConfig,
         index: RecallIndex,
         snapshot: Snapshot,
-        composition: Composition,
+        policy: Policy,
     ) -> Teacher:
         """The loop over one snapshot."""
         return Teacher(
             index=index,
             snapshot=snapshot,
-            policy=self.policy_of(config, composition),
+            policy=policy,
             evidence=config.evidence,
             neighbours=config.neighbours,
             blind=None if config.collaborative_start else Theta(0.5, min(BLIND_BUDGET, self.tau)),
@@ -96,9 +133,30 @@ def read_teacher_file(labels: Path) -> TeacherFile:
         ) from error
 
 
-def load_teacher(labels: Path, index: RecallIndex, config: Config) -> Teacher:
+def load_snapshot(labels: Path, config: Config) -> Snapshot:
+    """All users as the last labelling round left them, from where `store.url` says.
+
+    ArtifactError where a shared database holds others than the labels were finished with.
+    """
+    manifest = read_manifest(labels, "label")
+    shared = shared_store(config, manifest.key, read_only=True)
+    if shared is None:
+        return ProfileStore.file(labels / STORE_FILE).snapshot()
+    snapshot, wanted = shared.snapshot(), manifest.counts.get("users")
+    if snapshot.hash != wanted:
+        raise ArtifactError(
+            f"{shared}: users {snapshot.hash}, {labels} was finished with {wanted}. "
+            "Run: adamroute label CONFIG"
+        )
+    return snapshot
+
+
+def load_teacher(
+    labels: Path, index: RecallIndex, config: Config, replies: Path | None = None
+) -> Teacher:
     """The teacher of a finished label stage; the profile store is opened read-only.
 
+    `replies`: where a language model's replies are kept; a server keeps none.
     ArtifactError where the labels were made from another index.
     """
     manifest = read_manifest(labels, "label")
@@ -109,5 +167,7 @@ def load_teacher(labels: Path, index: RecallIndex, config: Config) -> Teacher:
         )
     constants = read_teacher_file(labels)
     composition = load_composition(labels / COMPOSITION_FILE)
-    snapshot = SqliteProfileStore(labels / STORE_FILE).snapshot()
-    return constants.teacher(config.teacher, index, snapshot, composition)
+    snapshot = load_snapshot(labels, config)
+    wording = load_wording(labels)
+    policy = constants.policy_of(config.teacher, index, composition, wording, replies)
+    return constants.teacher(config.teacher, index, snapshot, policy)

@@ -78,6 +78,7 @@ class Rewriting:
     queries: tuple[PseudoQuery, ...]
     fallbacks: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    dropped: tuple[str, ...] = ()  # evidence items judged irrelevant to the request: no fallback
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from adamroute.routing.loop import (
     Thought,
     Turn,
 )
-from adamroute.routing.neighbours import Neighbour, Neighbourhood
+from adamroute.routing.neighbours import Neighbour, Neighbourhood, Preferences
 from adamroute.routing.pseudo import PseudoQuery
 from adamroute.routing.theta import Theta
 from adamroute.routing.words import ItemWords, catalogue_words
@@ -60,6 +60,7 @@ class Teacher:
     blind: Theta | None = None  # given: no collaborative start, this is theta0
     memory: bool = True  # whether an update sees the steps before it
     verified: Verified = field(default_factory=dict)  # ranks that need no second look
+    preferences: Preferences = field(default_factory=Preferences)  # kept from round to round
 
     def decide(self, request: Request) -> TeacherAnswer:
         """One request. RequestError where its history names an item the index doesn't know."""
@@ -191,7 +192,7 @@ class Teacher:
 
     @cached_property
     def _neighbourhood(self) -> Neighbourhood:
-        return Neighbourhood(self.snapshot, self.neighbours)
+        return Neighbourhood(self.snapshot, self.neighbours, self.preferences)
 
     @cached_property
     def _traits(self) -> Mapping[str, Traits]:
@@ -234,16 +235,19 @@ def _answer(session: Session, ms: float) -> TeacherAnswer:
 def _steps(session: Session) -> Iterator[TraceStep]:
     """Rows of the trace in the order of thinking; those without cost or lack are left out."""
     request_id, memory = session.request_id, session.memory
+    rewriting = session.rewriting
     yield from _aside(request_id, "preferences", session.liking)
     yield _step(request_id, 0, None, memory.start)
-    yield from _aside(request_id, "pseudo_queries", session.rewriting)
+    yield from _aside(request_id, "pseudo_queries", rewriting, rewriting.dropped)
     pairs = zip(memory.observations, memory.thoughts, strict=True)
     for number, (observation, thought) in enumerate(pairs, start=1):
         yield _step(request_id, number, observation, thought)
 
 
-def _aside(request_id: str, part: Part, said: Liking | Rewriting) -> Iterator[TraceStep]:
-    if said.calls or said.fallbacks:
+def _aside(
+    request_id: str, part: Part, said: Liking | Rewriting, dropped: tuple[str, ...] = ()
+) -> Iterator[TraceStep]:
+    if said.calls or said.fallbacks or dropped:
         yield TraceStep(
             request_id=request_id,
             step=0,
@@ -257,6 +261,7 @@ def _aside(request_id: str, part: Part, said: Liking | Rewriting) -> Iterator[Tr
             reason="",
             fallbacks=said.fallbacks,
             calls=said.calls,
+            dropped=dropped,
         )
 
 

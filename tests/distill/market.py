@@ -119,6 +119,7 @@ def market_index(encoder: BagOfWords | None = None) -> RecallIndex:
         ids=tuple(item.item_id for item in goods),
         titles=tuple(item.title for item in goods),
         texts=tuple(item.text for item in goods),
+        profile_texts=tuple(item.text for item in goods),
         categories=tuple(item.category for item in goods),
         images=(None,) * len(goods),
         visual=tuple(item.visual for item in goods),

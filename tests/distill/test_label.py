@@ -22,7 +22,7 @@ from adamroute.progress import SILENT
 from adamroute.routing.loaded import TARGETS_FILE, load_teacher, read_teacher_file
 from adamroute.shop.catalogue import Interaction, Shop
 from adamroute.shop.requests import known_queries
-from adamroute.store import SqliteProfileStore
+from adamroute.store import ProfileStore
 from distill.label import write_labels
 from distill.parts import Arrays, Parts, Record
 from tests.conftest import ROOT
@@ -118,7 +118,7 @@ def test_no_source_at_all_is_an_error_and_leaves_no_folder(tmp_path: Path) -> No
 
 
 def test_only_users_of_train_queries_are_written_back_in_rounds(whole: Config) -> None:
-    store = SqliteProfileStore(whole.stage("labels") / "store.sqlite").snapshot().by_id
+    store = ProfileStore.file(whole.stage("labels") / "store.sqlite").snapshot().by_id
     assert {name for name, user in store.items() if user.round == 1} == {"u0", "u1", "u4", "u5"}
     assert {user.round for user in store.values()} == {-1, 1}
     assert {name for name, user in store.items() if user.lends} == {"u0", "u1", "u4", "u5"}

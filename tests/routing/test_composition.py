@@ -7,10 +7,12 @@ import pytest
 from numpy.typing import NDArray
 
 from adamroute.errors import ArtifactError, LabelError
+from adamroute.routing.belief import Belief
 from adamroute.routing.composition import Composition, fit_composition, load_composition
 from adamroute.routing.words import KINDS, Kind
 
 SURFACES = np.arange(6 * 2 * 1, dtype=np.float64).reshape(6, 2, 1)
+VOTES = np.stack([np.linspace(0.0, 1.0, 6), np.linspace(1.0, 0.0, 6)], axis=1)
 
 
 def clouds(kinds: list[Kind], each: int = 40) -> tuple[NDArray[np.float32], list[Kind]]:
@@ -25,7 +27,9 @@ def clouds(kinds: list[Kind], each: int = 40) -> tuple[NDArray[np.float32], list
 
 def fitted(kinds: list[Kind]) -> Composition:
     vectors, labels = clouds(kinds)
-    return fit_composition(vectors, labels, np.zeros((len(labels), 2, 1)))
+    return fit_composition(
+        vectors, labels, np.zeros((len(labels), 2, 1)), np.full((len(labels), 2), 0.5)
+    )
 
 
 def test_the_classifier_tells_the_kinds_it_was_shown_apart() -> None:
@@ -51,27 +55,35 @@ def test_a_vector_gets_the_same_probabilities_in_any_batch() -> None:
     assert np.array_equal(composition.kinds(vectors), alone)
 
 
-def test_each_kind_keeps_its_own_mean_surface_and_the_prior_mixes_them() -> None:
+def test_each_kind_keeps_its_own_mean_and_the_prior_mixes_them() -> None:
     vectors = np.eye(6, dtype=np.float32)
     kinds: list[Kind] = ["visual", "visual", "functional", "functional", "mixed", "mixed"]
-    composition = fit_composition(vectors, kinds, SURFACES)
+    composition = fit_composition(vectors, kinds, SURFACES, VOTES)
     assert composition.surfaces.ravel().tolist() == [1, 2, 5, 6, 9, 10]  # (0+2)/2, (1+3)/2, ...
     prior = composition.prior(np.array([0.5, 0.5, 0.0]))
-    assert prior.ravel().tolist() == [3.0, 4.0]
+    assert prior.surface.ravel().tolist() == [3.0, 4.0]
+    # votes for the second alpha fall by .2 a row: .9 for visual, .5 for functional queries
+    assert composition.votes[:2, 1].tolist() == pytest.approx([0.9, 0.5])
+    assert prior.votes.tolist() == pytest.approx([0.3, 0.7])
 
 
 def test_a_kind_never_seen_has_the_mean_of_all() -> None:
-    composition = fit_composition(np.eye(6, dtype=np.float32), ["visual"] * 6, SURFACES)
+    composition = fit_composition(np.eye(6, dtype=np.float32), ["visual"] * 6, SURFACES, VOTES)
     assert composition.surfaces[1].ravel().tolist() == [5.0, 6.0]
+    assert composition.votes[1].tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_without_synthetic_requests_all_kinds_share_what_outcomes_say() -> None:
     none = np.empty((0, 4), dtype=np.float32)
-    composition = fit_composition(none, [], np.empty((0, 2, 1)), fallback=SURFACES[1])
+    composition = fit_composition(
+        none, [], np.empty((0, 2, 1)), np.empty((0, 2)), fallback=Belief(VOTES[1], SURFACES[1])
+    )
     assert composition.kinds(np.eye(4, dtype=np.float32))[0].tolist() == pytest.approx([1 / 3] * 3)
-    assert composition.prior(np.array([0.2, 0.3, 0.5])).ravel().tolist() == pytest.approx([2, 3])
+    prior = composition.prior(np.array([0.2, 0.3, 0.5]))
+    assert prior.surface.ravel().tolist() == pytest.approx([2, 3])
+    assert prior.votes.tolist() == pytest.approx([0.2, 0.8])
     with pytest.raises(LabelError, match="synthetic_requests"):
-        fit_composition(none, [], np.empty((0, 2, 1)))
+        fit_composition(none, [], np.empty((0, 2, 1)), np.empty((0, 2)))
 
 
 def test_a_saved_composition_reads_back_and_the_file_is_always_the_same(tmp_path: Path) -> None:
@@ -82,6 +94,7 @@ def test_a_saved_composition_reads_back_and_the_file_is_always_the_same(tmp_path
     again = load_composition(tmp_path / "a.npz")
     assert np.array_equal(again.weights, composition.weights)
     assert np.array_equal(again.surfaces, composition.surfaces)
+    assert np.array_equal(again.votes, composition.votes)
 
 
 def test_a_missing_or_broken_file_says_what_to_run(tmp_path: Path) -> None:

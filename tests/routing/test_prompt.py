@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adamroute.errors import ModelError
-from adamroute.models.smollm import encoder_of
+from adamroute.models.backbone import encoder_of
 from adamroute.routing.prompt import (
     ALPHA_WORDS,
     END,

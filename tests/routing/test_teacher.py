@@ -9,23 +9,25 @@ import numpy as np
 import pytest
 
 from adamroute.errors import RequestError
+from adamroute.progress import SILENT
 from adamroute.routing.composition import Composition
-from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.evidence import EvidencePolicy
 from adamroute.routing.loop import Call, Evidence, Liking, Rewriting, Task, Thought, Turn
 from adamroute.routing.pseudo import PseudoQuery
 from adamroute.routing.teacher import NO_HISTORY, Teacher
 from adamroute.routing.theta import ALPHAS, Bins, Theta
+from adamroute.routing.wording import VERBATIM
 from adamroute.scoring.profiles import PreferenceProfile
 from adamroute.shop.catalogue import Interaction, Request
-from distill.rounds import first_snapshot
+from distill.rounds import first_snapshot, stored_likings
 from tests.distill.market import BagOfWords, market_index, market_shop
 
 BINS = Bins(20)
 STATIC = Theta(0.5, 20)
 FLAT = np.full((3, *BINS.shape), 0.5)
+EVEN = np.full((3, 11), 1 / 11)
 EVIDENCE = EvidencePolicy(
-    Composition(np.zeros((3, 256)), np.zeros(3), FLAT), Difficulty(), BINS, 0.0, 5.0, 0.1
+    Composition(np.zeros((3, 256)), np.zeros(3), FLAT, EVEN), VERBATIM, BINS, 0.0, 5.0, 0.1
 )
 
 
@@ -66,7 +68,8 @@ def _own_listing(e: Evidence) -> PseudoQuery:
 
 def teacher(policy: object = EVIDENCE, *, evidence: int = 5, neighbours: int = 2) -> Teacher:
     index, shop = market_index(), market_shop()
-    snapshot = first_snapshot(shop, index, STATIC)
+    likings = stored_likings(shop, index, EVIDENCE, SILENT)
+    snapshot = first_snapshot(shop, index, STATIC, likings)
     return Teacher(index, snapshot, policy, evidence, neighbours)  # type: ignore[arg-type]
 
 

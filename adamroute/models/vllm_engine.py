@@ -1,0 +1,62 @@
+"""vLLM in this process, loaded once for all parts that name the same model and settings.
+
+Loading takes from seconds (a tiny model on CPU) to minutes. One model of a GPU's memory share is
+all that fits a process: policy and scorer share an engine by naming the same settings.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+
+from adamroute.config import VllmConfig
+from adamroute.errors import EngineError
+
+if TYPE_CHECKING:
+    from vllm import LLM
+
+# A weak model fills the room that JSON leaves for blanks, and its reply is cut.
+COMPACT_JSON = {"backend": "xgrammar", "disable_any_whitespace": True}
+
+
+@cache
+def load_engine(model: str, settings: VllmConfig) -> LLM:
+    """The engine of a hub id or folder. EngineError, with what to do, where it can't start."""
+    # The engine core in this process: starts ten times sooner, and its schedule, so its
+    # batches and its last bits, no longer depend on a second process's timing.
+    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    # On a CPU each engine would bind itself to the same first core.
+    os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+    if settings.enforce_eager:  # else the first log-probabilities compile C++ for 20 s
+        os.environ.setdefault("TORCH_COMPILE_DISABLE", "1")
+    try:
+        from vllm import LLM
+    except ImportError as error:
+        raise EngineError(
+            "engine vllm: the package vllm is not installed here. "
+            "Run: pip install 'adamroute[gpu]', or use engine: openai with a server"
+        ) from error
+    try:
+        return LLM(
+            model=model,
+            max_model_len=settings.max_model_len,
+            gpu_memory_utilization=settings.gpu_memory_utilization,
+            dtype=settings.dtype,
+            enforce_eager=settings.enforce_eager,
+            limit_mm_per_prompt={"image": settings.images, "video": 0},
+            enable_prefix_caching=True,
+            structured_outputs_config=COMPACT_JSON,
+            seed=0,
+        )
+    except Exception as error:  # vLLM, torch and the hub's client each raise their own
+        raise EngineError(
+            f"vLLM could not load {model!r}: {_first_line(error)}. Check the model's id or "
+            "folder, max_model_len and gpu_memory_utilization (other engines on the GPU count)"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__

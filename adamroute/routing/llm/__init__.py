@@ -1,0 +1,1 @@
+"""The teacher's mind as a language model: prompts, schemas, and what happens when it fails."""

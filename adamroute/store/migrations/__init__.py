@@ -1,0 +1,1 @@
+"""Alembic's folder. A new revision goes into versions/, its number into migrate.REVISION."""

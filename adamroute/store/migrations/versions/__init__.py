@@ -1,0 +1,1 @@
+"""One file a revision, each made from the one before."""

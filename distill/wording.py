@@ -1,0 +1,104 @@
+"""Fits how hard pseudo-queries are worded: as hard as the shop's real train queries.
+
+Per kind of query one number, found by bisection on the teacher's own pseudo-queries: the mean
+log-rank of their targets, summed over both branches, must equal that of real train queries, each
+of which counts for a kind with P(kind | q). No query's stated kind is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.recall.loaded import RecallIndex
+from adamroute.routing.evidence import EvidencePolicy
+from adamroute.routing.pseudo import PseudoQuery
+from adamroute.routing.teacher import Teacher
+from adamroute.routing.wording import UNMATCHED, Wording, related_words, vocabulary
+from adamroute.routing.words import KINDS, Kind
+from adamroute.shop.catalogue import Shop
+from adamroute.store import Snapshot
+from distill.observed import Observed
+
+REQUESTS = 200  # train requests, evenly spaced, whose pseudo-queries are tried
+SAMPLE = 150  # pseudo-queries a kind
+STEPS = 5  # of bisection: to 1/32
+LEAST = 20.0  # real queries of a kind that can be matched
+
+
+def learn_wording(
+    shop: Shop, index: RecallIndex, verbatim: EvidencePolicy, evidence: int, real: Observed
+) -> Wording:
+    """The wording of a shop: `verbatim` writes up to `evidence` queries for each train request.
+
+    `real` are the outcomes of all train requests. Without any the hardness is UNMATCHED.
+    """
+    wording, queries = catalogue_wording(index), shop.split("train")
+    if not queries:
+        return wording
+    places = np.unique(np.linspace(0, len(queries) - 1, REQUESTS).round().astype(int))
+    loop = Teacher(index, Snapshot(()), verbatim, evidence=evidence, neighbours=0)
+    tasks = loop.tasks([shop.request(queries[place]) for place in places.tolist()])
+    written = [q for rewriting in verbatim.pseudo_queries(tasks) for q in rewriting.queries]
+    kinds = verbatim.composition.kinds(real.vectors)
+    return fit_wording(wording, index, written, real, kinds)
+
+
+def catalogue_wording(index: RecallIndex) -> Wording:
+    """Words beside each of the catalogue's, at the hardness of a shop without real queries."""
+    words = vocabulary(index.texts, index.visual)
+    vectors = index.text_encoder.encode(words) if words else np.empty((0, 0), np.float32)
+    related = related_words(words, vectors, index.visual)
+    return Wording(hardness=dict.fromkeys(KINDS, UNMATCHED), related=related)
+
+
+def fit_wording(
+    wording: Wording,
+    index: RecallIndex,
+    written: Sequence[PseudoQuery],
+    real: Observed,
+    kinds: NDArray[np.float64],
+) -> Wording:
+    """Hardness per kind; `written` are verbatim, `kinds` is P(kind | q) of real queries, [R, 3].
+
+    A kind that few real queries have, or that no pseudo-query has, keeps what it has.
+    """
+    hardness = dict(wording.hardness)
+    wanted = np.log(real.text_ranks) + np.log(real.mm_ranks)
+    for place, kind in enumerate(KINDS):
+        weights = kinds[:, place]
+        sample = [query for query in written if query.kind == kind][:SAMPLE]
+        if sample and weights.sum() >= LEAST:
+            goal = float(np.average(wanted, weights=weights))
+            hardness[kind] = _Dial(wording, index, kind, sample).at(goal)
+    return wording.at(hardness)
+
+
+@dataclass(frozen=True)
+class _Dial:
+    """Difficulty of one kind's pseudo-queries as a function of hardness."""
+
+    wording: Wording
+    index: RecallIndex
+    kind: Kind
+    sample: Sequence[PseudoQuery]
+
+    def at(self, goal: float) -> float:
+        """The hardness whose mean log-rank is nearest to the goal; difficulty rises with it."""
+        low, high = 0.0, 1.0
+        for _ in range(STEPS):
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if self._difficulty(middle) > goal else (middle, high)
+        return (low + high) / 2.0
+
+    def _difficulty(self, hardness: float) -> float:
+        said = self.wording.at({self.kind: hardness})
+        texts = [said.reworded(q.text, self.kind, Random(q.text)) for q in self.sample]
+        encoded = self.index.encode(texts)
+        rows = np.array([query.row for query in self.sample])
+        text, mm = self.index.recall.ranks(encoded.text, encoded.mm, rows)
+        return float(np.mean(np.log(text) + np.log(mm)))
