@@ -33,6 +33,7 @@ OutDir = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write stages below this folder.")
 ]
 DEMO = Path("configs/demo.yaml")
+AMAZON_SETS = "amazon-beauty, amazon-clothing, amazon-music, msr-video-games or msr-baby."
 
 
 @app.command()
@@ -70,13 +71,44 @@ def report(
         int | None,
         typer.Option(min=3, help="Refit all that is fitted, per fold over all users."),
     ] = None,
+    teacher: Annotated[
+        bool,
+        typer.Option(
+            "--teacher",
+            help="Report on the teacher alone: teacher.json and .md; folds refit labels only.",
+        ),
+    ] = False,
     shop: ShopDir = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where report.json and .md go.")
     ] = None,
 ) -> None:
     """Teacher versus student: report.json, report.md and its pictures."""
-    _report(load_config(config, shop=shop), TerminalProgress(), queries, folds, out)
+    loaded, progress = load_config(config, shop=shop), TerminalProgress()
+    if teacher:
+        _teacher_report(loaded, progress, queries, folds, out)
+    else:
+        _report(loaded, progress, queries, folds, out)
+
+
+@app.command()
+def ablate(
+    config: ConfigPath,
+    shop: ShopDir = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where ablation.json and .md go."),
+    ] = None,
+) -> None:
+    """What each part of the method is worth, beside its peers: one table, one static sweep.
+
+    Needs a finished build, label and train. Encoder pairs and policies to compare are other
+    configs, listed under `ablation:` in this one.
+    """
+    from distill.ablation.report import run_ablate
+
+    loaded, command = load_config(config, shop=shop), shlex.join(["adamroute", *sys.argv[1:]])
+    print(run_ablate(loaded, TerminalProgress(), out=out, command=command))
 
 
 @app.command()
@@ -123,6 +155,62 @@ def ask(
 
 
 @app.command()
+def protocol(
+    config: ConfigPath,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Of rows that chance has a part in; medians are shown.")
+    ] = 5,
+    shop: ShopDir = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where protocol.json and .md go.")
+    ] = None,
+) -> None:
+    """HR and NDCG by the published protocols: exact id, or without queries 1 against 1000.
+
+    Needs `build`; rows of teacher, student and scorer come with `label` and `train`.
+    """
+    from distill.protocols.run import run_protocol
+
+    written = run_protocol(
+        load_config(config, shop=shop), TerminalProgress(), trials=trials, out=out
+    )
+    print(written.read_text(encoding="utf-8"), end="")
+
+
+@app.command()
+def data(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=AMAZON_SETS)],
+    folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where your files are.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="SHOP", help="The shop folder to make; DIR/NAME if not given."
+        ),
+    ] = None,
+    images: Annotated[
+        bool,
+        typer.Option(
+            "--images/--no-images", help="Fetch photos from the addresses in your metadata."
+        ),
+    ] = True,
+    keep_duplicates: Annotated[
+        bool, typer.Option("--keep-duplicates", help="A query for each repeated row of the file.")
+    ] = False,
+) -> None:
+    """Make a shop folder of public data that you downloaded; without files it says which.
+
+    Only photos are fetched, and a run that was stopped goes on where it was.
+    """
+    from adamroute.shop.amazon.make import data_amazon
+    from adamroute.shop.amazon.verb import told
+
+    made = data_amazon(
+        name, folder, TerminalProgress(), out=out, images=images, keep_duplicates=keep_duplicates
+    )
+    print("\n".join(told(made)))
+
+
+@app.command()
 def demo(config: Annotated[Path, typer.Argument(metavar="CONFIG")] = DEMO) -> None:
     """The whole of it: generate the demo shop, run every stage, serve, ask, report, stop."""
     from serving.tour import tour
@@ -148,6 +236,10 @@ def _build(config: Config, progress: Progress) -> None:
 
         with progress.task("demo shop", config.demo.items) as advance:
             generate_demo_shop(config.shop, **config.demo.model_dump(), advance=advance)
+    if config.profiler.kind == "llm":
+        from distill.profiling import run_profile
+
+        run_profile(config, progress)
     run_build(config, progress)
 
 
@@ -188,6 +280,23 @@ def _report(
         folds=folds,
         out=out,
         refit=refit,
+        command=shlex.join(["adamroute", *sys.argv[1:]]),
+    )
+
+
+def _teacher_report(
+    config: Config, progress: Progress, queries: Path | None, folds: int | None, out: Path | None
+) -> Path:
+    from distill.label import write_labels
+    from distill.teaching.report import run_teacher_report
+
+    return run_teacher_report(
+        config,
+        progress,
+        queries=queries,
+        folds=folds,
+        out=out,
+        relabel=write_labels,
         command=shlex.join(["adamroute", *sys.argv[1:]]),
     )
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.recall.dual import Candidates, DualRecall
+from adamroute.recall.dual import Candidates, DualRecall, Origin
 from adamroute.routing.theta import Theta
-from adamroute.scoring.features import Asked, ItemFacts, scoring_case
+from adamroute.scoring.features import Asked, Case, ItemFacts, scoring_case
 from adamroute.scoring.scorer import Scorer, expected_level
 from distill.known import Known
 
@@ -54,21 +54,56 @@ class Desk:
             self._answers[key] = self._timed(place, lambda: self._search(place, theta))
         return self._answers[key]
 
-    def serve_rows(self, place: int, rows: NDArray[np.int64]) -> Served:
-        """Answer request `place` with exactly these rows and the neighbours' items."""
-        both = Theta(0.5, 2 * len(rows))  # the fused rows lie within both lists' first K
-        return self._timed(place, lambda: _only(self._search(place, both), rows))
+    def serve_rows(
+        self, place: int, rows: NDArray[np.int64], origin: Origin | None = None
+    ) -> Served:
+        """Answer request `place` with exactly these rows and the neighbours' items.
 
-    def _search(self, place: int, theta: Theta) -> Candidates:
+        `origin` is what found the rows; without it, each is taken as found by the branches that
+        have it among their first len(rows), and by both where neither has.
+        """
+        return self._timed(place, lambda: self._named(place, rows, origin))
+
+    def judge(self, place: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[M] expected level of each of the rows for request `place`, looks and all."""
+        found = self._named(place, rows, "both")
+        levels = expected_level(self._scorer.score(self._case(place, found)))
+        at = {row: k for k, row in enumerate(found.rows.tolist())}
+        return levels[[at[row] for row in rows.tolist()]]
+
+    def variant(
+        self,
+        *,
+        recall: DualRecall | None = None,
+        scorer: Scorer | None = None,
+        collaborative: Sequence[tuple[int, ...]] | None = None,
+    ) -> Desk:
+        """The same requests with another part."""
+        return Desk(
+            recall=recall or self._recall,
+            facts=self._facts,
+            scorer=scorer or self._scorer,
+            known=self.known,
+            asked=self._asked,
+            collaborative=self.collaborative if collaborative is None else collaborative,
+        )
+
+    def _search(self, place: int, theta: Theta, more: Sequence[int] = ()) -> Candidates:
         known = self.known
         text, mm = known.text_vectors[place], known.mm_vectors[place]
-        return self._recall.search(text, mm, theta, self.collaborative[place])
+        return self._recall.search(text, mm, theta, (*more, *self.collaborative[place]))
+
+    def _named(self, place: int, rows: NDArray[np.int64], origin: Origin | None) -> Candidates:
+        found = self._search(place, Theta(0.5, 2 * len(rows)), rows.tolist())
+        return _only(found, rows, frozenset(self.collaborative[place]), origin)
+
+    def _case(self, place: int, found: Candidates) -> Case:
+        return scoring_case(found, self._asked[place], self._facts)
 
     def _timed(self, place: int, find: Callable[[], Candidates]) -> Served:
         start = time.perf_counter()
         found = find()
-        case = scoring_case(found, self._asked[place], self._facts)
-        values = expected_level(self._scorer.score(case))
+        values = expected_level(self._scorer.score(self._case(place, found)))
         ms = (time.perf_counter() - start) * 1000.0
         rank = _rank(values, found.rows, int(self.known.targets[place]))
         return Served(rank, found.routed, ms)
@@ -81,10 +116,22 @@ def _rank(values: NDArray[np.float64], rows: NDArray[np.int64], target: int) -> 
     return float((values >= values[at[0]] - 1e-9).sum())  # counts itself
 
 
-def _only(found: Candidates, rows: NDArray[np.int64]) -> Candidates:
-    """The candidates among `rows`, and the collaborative ones."""
-    collaborative = np.array([origin == "collaborative" for origin in found.origin], np.bool_)
-    kept = np.flatnonzero(np.isin(found.rows, rows) | collaborative)
+def _only(
+    found: Candidates,
+    rows: NDArray[np.int64],
+    collaborative: frozenset[int],
+    origin: Origin | None,
+) -> Candidates:
+    """The candidates among `rows`, and the neighbours' items beside them."""
+    wanted = frozenset(rows.tolist())
+    kept = [k for k, row in enumerate(found.rows.tolist()) if row in wanted | collaborative]
+
+    def origin_of(k: int) -> Origin:
+        if int(found.rows[k]) not in wanted:
+            return "collaborative"
+        seen = found.origin[k]
+        return origin or ("both" if seen == "collaborative" else seen)
+
     return replace(
         found,
         rows=found.rows[kept],
@@ -92,5 +139,5 @@ def _only(found: Candidates, rows: NDArray[np.int64]) -> Candidates:
         mm_ranks=found.mm_ranks[kept],
         text_scores=found.text_scores[kept],
         mm_scores=found.mm_scores[kept],
-        origin=tuple(found.origin[k] for k in kept),
+        origin=tuple(origin_of(k) for k in kept),
     )

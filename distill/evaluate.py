@@ -135,7 +135,7 @@ def outcomes(known: Known, choice: Choice, desk: Desk, encode_ms: Array) -> Outc
     ranks = np.array([[s.rank for s in draw] for draw in served])
     ms = np.array([[s.ms for s in draw] for draw in served])
     candidates = np.array([[s.candidates for s in draw] for draw in served])
-    return _outcomes(
+    return collected(
         hits=hits, worst=worst, at_k=np.stack(at_k, axis=1), ranks=ranks, desk=desk,
         budgets=choice.budgets, candidates=candidates, choice=choice,
         ms=encode_ms + choice.route_ms + ms.mean(axis=0),
@@ -148,7 +148,7 @@ def fusion_outcomes(known: Known, budget: int, desk: Desk, encode_ms: Array) -> 
     nothing = chosen(np.zeros(n), np.full(n, float(budget)))
     served = [desk.serve_rows(b, fused_rows(known, b, budget)) for b in range(n)]
     at_k = [fused_hits(known, k).astype(np.float64) for k in FIXED_BUDGETS]
-    return _outcomes(
+    return collected(
         hits=fused_hits(known, budget)[None], worst=fused_hits(known, budget, worst=True)[None],
         at_k=np.stack(at_k, axis=1), ranks=np.array([[s.rank for s in served]]), desk=desk,
         budgets=nothing.budgets, candidates=np.array([[s.candidates for s in served]]),
@@ -173,7 +173,7 @@ def report_rows(
     results: Mapping[RouterName, Outcomes], users: Sequence[str], seed: int
 ) -> dict[RouterName, Row]:
     """All rows of the report, each with its intervals and its differences to `static_best`."""
-    static = _measures(results["static_best"])
+    static = measures(results["static_best"])
     return {name: _row(results[name], static, users, seed) for name in ROUTERS}
 
 
@@ -185,9 +185,7 @@ def kind_slices(
     slices = {}
     for kind in sorted(set(names.tolist()) - {""}):
         here = names == kind
-        rows = {
-            name: SliceRow(recall_at_k=_at_fixed(results[name].at_k[here])) for name in ROUTERS
-        }
+        rows = {name: SliceRow(recall_at_k=at_fixed(results[name].at_k[here])) for name in ROUTERS}
         slices[kind] = Slice(n=int(here.sum()), **rows)
     return slices
 
@@ -209,10 +207,11 @@ def _refitted(name: RouterName, fit: Known, known: Known, budget: int) -> Choice
     return replace(own, fixed={k: alphas(k)[None] for k in FIXED_BUDGETS})
 
 
-def _outcomes(
+def collected(
     *, hits: NDArray[np.bool_], worst: NDArray[np.bool_], at_k: Array, ranks: Array, desk: Desk,
     budgets: Array, candidates: NDArray[np.int64], choice: Choice, ms: Array,
 ) -> Outcomes:  # fmt: skip
+    """Outcomes from hits, places after scoring and candidates, each [D, B] over draws."""
     brought = np.array(
         [t in rows for t, rows in zip(desk.known.targets, desk.collaborative, strict=True)]
     )
@@ -234,7 +233,7 @@ def _outcomes(
     )
 
 
-def _measures(result: Outcomes) -> Array:
+def measures(result: Outcomes) -> Array:
     """[B, M], one column a name of METRICS."""
     return np.stack(
         [
@@ -245,13 +244,14 @@ def _measures(result: Outcomes) -> Array:
     )  # fmt: skip
 
 
-def _at_fixed(at_k: Array) -> AtFixedBudget:
+def at_fixed(at_k: Array) -> AtFixedBudget:
+    """Means of [B, 3]."""
     k20, k40, k100 = at_k.mean(axis=0).tolist()
     return AtFixedBudget(k20=k20, k40=k40, k100=k100)
 
 
 def _row(result: Outcomes, static: Array, users: Sequence[str], seed: int) -> Row:
-    own = _measures(result)
+    own = measures(result)
     spans = intervals(np.concatenate([own, own - static], axis=1), users, seed)
     n = len(METRICS)
     means, gains = own.mean(axis=0).tolist(), (own - static).mean(axis=0).tolist()
@@ -271,7 +271,7 @@ def _row(result: Outcomes, static: Array, users: Sequence[str], seed: int) -> Ro
         tokens=float(result.tokens.mean()),
         p50_ms=float(np.quantile(result.ms, 0.5)),
         p95_ms=float(np.quantile(result.ms, 0.95)),
-        recall_at_k=_at_fixed(result.at_k),
+        recall_at_k=at_fixed(result.at_k),
         ci95=dict(zip(METRICS, spans[:n], strict=True)),
         minus_static_best={
             name: Difference(mean=gain, ci95=span)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,10 @@ class Known:
     def __len__(self) -> int:
         return len(self.request_ids)
 
+    def take(self, rows: NDArray[np.bool_]) -> Known:
+        """Some of the requests, [B] booleans."""
+        return Known(**{f.name: _kept(getattr(self, f.name), rows) for f in fields(self)})
+
 
 def rank_queries(index: RecallIndex, queries: Sequence[Query], length: int) -> Known:
     """Encode the queries, rank their targets in both branches, keep `length` rows of each list."""
@@ -55,3 +61,7 @@ def rank_queries(index: RecallIndex, queries: Sequence[Query], length: int) -> K
         text_lists=np.stack([text.search(v, length).rows for v in encoded.text]),
         mm_lists=np.stack([mm.search(v, length).rows for v in encoded.mm]),
     )
+
+
+def _kept(values: Any, rows: NDArray[np.bool_]) -> Any:
+    return values[rows] if isinstance(values, np.ndarray) else tuple(compress(values, rows))

@@ -22,8 +22,8 @@ from adamroute.routing.loaded import load_teacher, read_teacher_file
 from adamroute.routing.loop import Task
 from adamroute.routing.neighbours import liked_rows
 from adamroute.scoring.features import Asked, encode_parts, item_facts, liked_items
-from adamroute.scoring.scorer import OrdinalScorer
-from adamroute.shop.catalogue import Query, Shop
+from adamroute.scoring.loaded import load_scorer
+from adamroute.shop.catalogue import Query, Shop, TimeMeaning
 from adamroute.shop.requests import known_queries
 from distill.answering import Desk
 from distill.baselines import hits_at, oracle_alphas, random_alphas, static_alpha
@@ -83,8 +83,8 @@ def measure(config: Config, shop: Shop, queries: Sequence[Query], progress: Prog
         told = ask(routers, asking, advance)
     rng = np.random.default_rng(config.seed)
     choices = {**baseline_choices(fit, known, budget, rng), **learned_choices(told)}
-    desk = _desk(config, index, routers, known, tasks)
-    results = _results(known, choices, desk, _encode_ms(index, queries), budget, progress)
+    desk = build_desk(config, index, routers.constants.time, known, tasks)
+    results = _results(known, choices, desk, encoding_ms(index, queries), budget, progress)
     return Measured(
         queries=tuple(queries),
         text_ranks=known.text,
@@ -134,19 +134,24 @@ def pool_measured(parts: Sequence[Measured]) -> Measured:
     )
 
 
-def _desk(
-    config: Config, index: RecallIndex, routers: Routers, known: Known, tasks: Sequence[Task]
+def build_desk(
+    config: Config,
+    index: RecallIndex,
+    time_meaning: TimeMeaning,
+    known: Known,
+    tasks: Sequence[Task],
 ) -> Desk:
+    """The served path over these requests, with the run's scorer."""
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
 
     def brought(task: Task) -> tuple[int, ...]:
-        history, meaning = task.request.history, routers.constants.time
-        return liked_rows(task.neighbours, index.row_of, time=meaning, history=history)
+        history = task.request.history
+        return liked_rows(task.neighbours, index.row_of, time=time_meaning, history=history)
 
     return Desk(
         recall=index.recall,
-        facts=item_facts(index.text_vectors, index.texts, index.categories, index.visual),
-        scorer=OrdinalScorer.load(config.stage("scorer")),
+        facts=item_facts(index.text_vectors, index.profile_texts, index.categories, index.visual),
+        scorer=load_scorer(config),
         known=known,
         asked=[
             Asked(
@@ -177,7 +182,7 @@ def _results(
     return results
 
 
-def _encode_ms(index: RecallIndex, queries: Sequence[Query]) -> Array:
+def encoding_ms(index: RecallIndex, queries: Sequence[Query]) -> Array:
     """Milliseconds to encode each query alone, as a server does, [B]."""
     ms = []
     for query in queries:

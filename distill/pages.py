@@ -14,6 +14,8 @@ from distill.pictures import LABELS
 from distill.schema import ROUTERS, Difference, Report
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from distill.measure import Measured
 
 EXAMPLES = 5  # requests shown of those gained and of those lost
@@ -45,15 +47,8 @@ class Example:
 
 def render(page: Page) -> str:
     """The page as Markdown."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("distill"), undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
-    )  # fmt: skip
-    environment.filters.update(pct=_percent, points=_points, cell=_cell, requests=_requests)
     report, measured = page.report, page.measured
-    return environment.get_template("report.md.j2").render(
+    return template("report.md.j2").render(
         report=report,
         verdict=verdict(report),
         by_recall=sorted(ROUTERS, key=lambda n: -report.rows[n].recall_at_k.mean),
@@ -72,21 +67,33 @@ def render(page: Page) -> str:
     )
 
 
+def template(name: str) -> Template:
+    """A page's template with the filters that all pages share: pct, points, cell, requests."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("distill"), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    environment.filters.update(pct=percent, points=points, cell=_cell, requests=_requests)
+    return environment.get_template(name)
+
+
 def verdict(report: Report) -> tuple[str, str, str]:
     """Three sentences: student against the best fixed split, against the ends, and the cascade."""
     student, static = report.rows["student"], report.rows["static_best"]
     gain = student.minus_static_best["recall_at_k_mean"]
     first = (
         f"On {report.n_queries} requests of {report.n_users} users ({report.queries}), the LoRA "
-        f"student recalls {_percent(student.recall_at_k.mean)} of the wanted items (mean over "
-        f"K = 20, 40, 100) and the best fixed split {_percent(static.recall_at_k.mean)}: "
-        f"{_points(gain)}, {significance(gain)}."
+        f"student recalls {percent(student.recall_at_k.mean)} of the wanted items (mean over "
+        f"K = 20, 40, 100) and the best fixed split {percent(static.recall_at_k.mean)}: "
+        f"{points(gain)}, {significance(gain)}."
     )
     ends = [report.rows[n].recall_at_k.mean for n in ("random", "oracle", "linear_student")]
     second = (
-        f"A random split reaches {_percent(ends[0])}, an oracle that sees the answer "
-        f"{_percent(ends[1])}, and the linear student, a ridge regression on the same labels, "
-        f"{_percent(ends[2])}."
+        f"A random split reaches {percent(ends[0])}, an oracle that sees the answer "
+        f"{percent(ends[1])}, and the linear student, a ridge regression on the same labels, "
+        f"{percent(ends[2])}."
     )
     return first, second, _cascade_sentence(report)
 
@@ -157,14 +164,14 @@ def _cascade_sentence(report: Report) -> str:
     cascade, student = report.rows["cascade"], report.rows["student"]
     teacher = report.rows["teacher"]
     start = (
-        f"The teacher's full loop reaches {_percent(teacher.recall_at_k.mean)} at "
+        f"The teacher's full loop reaches {percent(teacher.recall_at_k.mean)} at "
         f"{teacher.p50_ms:.0f} ms a request against {student.p50_ms:.0f} ms (p50)"
     )
     if cascade.fallback_rate == 0:
         return f"{start}; the cascade never asks it here, so its row equals the student's."
     change = cascade.recall_at_k.mean - student.recall_at_k.mean
     return (
-        f"{start}; the cascade asks it on {_percent(cascade.fallback_rate)} of the requests, "
+        f"{start}; the cascade asks it on {percent(cascade.fallback_rate)} of the requests, "
         f"which changes recall by {_signed(change)} points."
     )
 
@@ -185,19 +192,21 @@ def _shortened(text: str) -> str:
     return text if len(text) <= QUERY_CHARS else text[: QUERY_CHARS - 3].rstrip() + "..."
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """0.615 as "61.5 %"."""
     return f"{100 * share:.1f} %"
 
 
-def _points(difference: Difference) -> str:
+def points(difference: Difference) -> str:
+    """A difference of shares in points, with its interval."""
     low, high = difference.ci95
     return f"{_signed(difference.mean)} points [{_signed(low)}, {_signed(high)}]"
 
 
 def _signed(share: float) -> str:
     """Points with their sign, and never "-0.0"."""
-    points = round(100 * share, 1)
-    return f"{points:+.1f}" if points else "0.0"
+    value = round(100 * share, 1)
+    return f"{value:+.1f}" if value else "0.0"
 
 
 def _requests(count: int) -> str:

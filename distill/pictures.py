@@ -57,35 +57,63 @@ class Curves:
     operating: float | None  # share that the calibrated rule really sends
 
 
+@dataclass(frozen=True)
+class Dot:
+    """One row of a dot picture, in per cent."""
+
+    label: str
+    mean: float
+    low: float  # of the 95 % interval
+    high: float
+    colour: str | None = None
+    hollow: bool = False  # a reference, no router
+    bold: bool = False
+
+
 def draw_routers(report: Report, path: Path) -> None:
     """Dots with intervals: recall over K = 20, 40, 100 of every router, best at the top."""
     order = sorted(ROUTERS, key=lambda name: report.rows[name].recall_at_k.mean)
-    with _figure(path, (8.4, 5.2)) as (_, axes):
-        base = 100 * report.rows["static_best"].recall_at_k.mean
+    dots = []
+    for name in order:
+        row = report.rows[name]
+        low, high = row.ci95["recall_at_k_mean"]
+        dots.append(
+            Dot(
+                LABELS[name], 100 * row.recall_at_k.mean, 100 * low, 100 * high,
+                COLOURS.get(name),
+                hollow=name in ("oracle", "random"), bold=name in ("student", "static_best"),
+            )
+        )  # fmt: skip
+    base = 100 * report.rows["static_best"].recall_at_k.mean
+    title = f"{report.shop}: recall at equal budgets, {report.n_queries} requests"
+    draw_dots(path, title, dots, base)
+
+
+def draw_dots(path: Path, title: str, dots: Sequence[Dot], base: float) -> None:
+    """Rows of recall over K = 20, 40, 100, the last at the top; a line at the best fixed split."""
+    with figure(path, (8.4, 0.4 * len(dots))) as axes:
         axes.axvline(base, color=COLOURS["static_best"], lw=1.0, ls=(0, (4, 3)), zorder=1)
-        for place, name in enumerate(order):
-            row = report.rows[name]
-            mean = 100 * row.recall_at_k.mean
-            low, high = (100 * end for end in row.ci95["recall_at_k_mean"])
-            colour, hollow = COLOURS.get(name, "#5b6b78"), name in ("oracle", "random")
-            axes.plot([low, high], [place, place], color=colour, lw=2.4, alpha=0.45, zorder=2)
+        for place, dot in enumerate(dots):
+            colour = dot.colour or "#5b6b78"
+            axes.plot([dot.low, dot.high], [place, place], color=colour, lw=2.4, alpha=0.45,
+                      zorder=2)  # fmt: skip
             axes.plot(
-                mean, place, "o", ms=8, color=colour, zorder=3,
-                markerfacecolor="white" if hollow else colour, markeredgewidth=1.8,
+                dot.mean, place, "o", ms=8, color=colour, zorder=3,
+                markerfacecolor="white" if dot.hollow else colour, markeredgewidth=1.8,
             )  # fmt: skip
             axes.annotate(
-                f"{mean:.1f}", (high, place), xytext=(7, 0), textcoords="offset points",
-                va="center", fontsize=9, color=colour if name in COLOURS else INK,
+                f"{dot.mean:.1f}", (dot.high, place), xytext=(7, 0), textcoords="offset points",
+                va="center", fontsize=9, color=dot.colour or INK,
             )  # fmt: skip
-        axes.set_yticks(range(len(order)), [LABELS[name] for name in order])
-        for text, name in zip(axes.get_yticklabels(), order, strict=True):
-            text.set_fontweight("bold" if name in ("student", "static_best") else "normal")
+        axes.set_yticks(range(len(dots)), [dot.label for dot in dots])
+        for text, dot in zip(axes.get_yticklabels(), dots, strict=True):
+            text.set_fontweight("bold" if dot.bold else "normal")
         axes.grid(axis="y", visible=False)
         axes.margins(x=0.08)
         axes.set_xlabel(
             "wanted items recalled, %, mean over K = 20, 40, 100 (line: 95 % interval)"
         )
-        axes.set_title(f"{report.shop}: recall at equal budgets, {report.n_queries} requests")
+        axes.set_title(title)
 
 
 def draw_alphas(alphas: Array, kinds: Sequence[str | None], path: Path) -> None:
@@ -93,8 +121,8 @@ def draw_alphas(alphas: Array, kinds: Sequence[str | None], path: Path) -> None:
     names = sorted({kind for kind in kinds if kind}) or ["all requests"]
     labels = np.array([kind or "" for kind in kinds])
     edges = np.linspace(-0.05, 1.05, 12)
-    with _panels(path, len(names)) as panels:
-        for place, (axes, name) in enumerate(zip(panels, names, strict=True)):
+    with panels(path, len(names)) as row:
+        for place, (axes, name) in enumerate(zip(row, names, strict=True)):
             here = alphas[labels == name] if any(kinds) else alphas
             colour = KIND_COLOURS[place % len(KIND_COLOURS)]
             share = 100 * np.histogram(here, edges)[0] / max(len(here), 1)
@@ -110,12 +138,12 @@ def draw_alphas(alphas: Array, kinds: Sequence[str | None], path: Path) -> None:
                 ha="left" if mean < 0.6 else "right", fontsize=9,
             )  # fmt: skip
             axes.set_xlabel("alpha: 0 multimodal only, 1 text only")
-        panels[0].set_ylabel("requests, %")
+        row[0].set_ylabel("requests, %")
 
 
 def draw_curves(report: Report, curves: Curves, path: Path) -> None:
     """Left: recall against K. Right: recall as more requests go to the teacher."""
-    with _panels(path, 2, share_y=False, width=4.9, height=4.8) as (left, right):
+    with panels(path, 2, share_y=False, width=4.9, height=4.8) as (left, right):
         _draw_budgets(left, curves)
         _draw_cascade(right, report, curves)
 
@@ -141,7 +169,7 @@ def _draw_budgets(axes: Axes, curves: Curves) -> None:
     axes.set_xlabel("budget K, candidates")
     axes.set_ylabel("recall, points above the best fixed split")
     axes.set_title("What a learned split gains", fontsize=11)
-    _legend(axes)
+    legend(axes)
 
 
 def _draw_cascade(axes: Axes, report: Report, curves: Curves) -> None:
@@ -167,26 +195,28 @@ def _draw_cascade(axes: Axes, report: Report, curves: Curves) -> None:
     low, high = min(static, mixed.min()), max(static, mixed.max())
     middle, half = (high + low) / 2, max(0.65 * (high - low), 3.0)
     axes.set_ylim(middle - half, middle + half)  # at least 6 points: one request is no cliff
-    _legend(axes)
+    legend(axes)
 
 
-def _legend(axes: Axes) -> None:
+def legend(axes: Axes, columns: int = 3) -> None:
     """Below the panel, where no curve can run through it."""
     axes.legend(
-        frameon=False, fontsize=8.5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15)
+        frameon=False, fontsize=8.5, ncols=columns, loc="upper center", bbox_to_anchor=(0.5, -0.15)
     )
 
 
 @contextmanager
-def _figure(path: Path, size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
-    with _canvas(path, size, 1, share_y=False) as (figure, (axes,)):
-        yield figure, axes
+def figure(path: Path, size: tuple[float, float]) -> Iterator[Axes]:
+    """One panel in the project's style, saved when the block ends."""
+    with _canvas(path, size, 1, share_y=False) as (_, (axes,)):
+        yield axes
 
 
 @contextmanager
-def _panels(
+def panels(
     path: Path, count: int, *, share_y: bool = True, width: float = 3.4, height: float = 3.2
 ) -> Iterator[tuple[Axes, ...]]:
+    """Panels side by side in the project's style, saved when the block ends."""
     with _canvas(path, (width * count, height), count, share_y=share_y) as (_, axes):
         yield axes
 
@@ -201,10 +231,10 @@ def _canvas(
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=size, layout="constrained", facecolor="white")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(1, count, sharey=share_y, squeeze=False)[0]
-        yield figure, tuple(axes)
+        canvas = Figure(figsize=size, layout="constrained", facecolor="white")
+        FigureCanvasAgg(canvas)
+        axes = canvas.subplots(1, count, sharey=share_y, squeeze=False)[0]
+        yield canvas, tuple(axes)
         partial = path.with_name(path.name + ".partial")
-        figure.savefig(partial, format="png", metadata={"Software": None})
+        canvas.savefig(partial, format="png", metadata={"Software": None})
         partial.replace(path)

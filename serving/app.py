@@ -29,7 +29,7 @@ from adamroute.errors import ConfigError, ServingError
 _RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a replica without a share of a GPU sees none
     # Seen once in an asynchronous Ray actor: a forward pass of two OpenMP threads took 1.1 s, and
     # 70 to 83 ms when threads that wait were told to sleep. The cause was not isolated.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -110,6 +110,13 @@ def _start_ray(config: Config, cpus: float, folder: Path) -> None:
         logging_level=logging.ERROR,
         _temp_dir=str(folder),
     )
+    wanted = config.serve.gpus.count if any(config.serve.gpus.shares.values()) else 0
+    found = ray.cluster_resources().get("GPU", 0.0)
+    if found < wanted:  # Serve would wait for them without end
+        raise ServingError(
+            f"serve.gpus wants {wanted} GPU(s), Ray finds {found:g} here. Serve on a machine that "
+            "has them, or set the shares of serve.gpus to 0"
+        )
 
 
 def _run(application: object, limits: ServeConfig, port: int) -> None:

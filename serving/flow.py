@@ -38,6 +38,10 @@ Body = TypeVar("Body", bound=RouteBody)
 Reply = TypeVar("Reply", bound=RouteAnswer)
 
 RESERVE_S = 0.25  # kept for recall and scoring where the teacher is given the rest of the time
+LOGGED = {
+    "request_id", "user", "timings_ms", "theta", "source", "confidence", "threshold", "fallback",
+    "teacher_fallbacks", "llm_calls", "llm_tokens", "scorer",
+}  # fmt: skip
 READY_S = 5.0  # a replica that does not answer a ping within this is not ready
 
 
@@ -72,6 +76,8 @@ class Choice:
     threshold: float | None = None
     fallback: str | None = None
     teacher_fallbacks: tuple[str, ...] = ()
+    llm_calls: int = 0  # of the teacher
+    llm_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -164,7 +170,8 @@ class Flow:
         )
         scored = await trip.stages.time("score", self._nodes.scorer.score(found.case))
         head = self._head(trip, shopper, choice)
-        return RecommendAnswer(**head.model_dump(), items=best_items(found, scored, body.n))
+        items = best_items(found, scored, body.n)
+        return RecommendAnswer(**head.model_dump(), items=items, scorer=dict(scored.counts))
 
     async def _admit(self, body: RouteBody, trip: Trip) -> tuple[Policy, Shopper]:
         policy = parse_policy(body.policy, self._facts.tau)
@@ -191,7 +198,13 @@ class Flow:
         request = Request(trip.request_id, shopper.user_id, shopper.query, shopper.history)
         answer = await trip.stages.time("teacher", self._nodes.teacher.decide(request))
         self._pace.add(answer.ms)
-        return Choice(answer.theta, answer.source, teacher_fallbacks=answer.fallbacks)
+        return Choice(
+            answer.theta,
+            answer.source,
+            teacher_fallbacks=answer.fallbacks,
+            llm_calls=answer.llm_calls,
+            llm_tokens=answer.tokens,
+        )
 
     async def _cascade(self, policy: Auto, shopper: Shopper, trip: Trip) -> Choice:
         student = await self._student(shopper, trip)
@@ -226,6 +239,8 @@ class Flow:
             threshold=choice.threshold,
             fallback=choice.fallback,
             teacher_fallbacks=choice.teacher_fallbacks,
+            llm_calls=choice.llm_calls,
+            llm_tokens=choice.llm_tokens,
             user=shopper.status,
             calibrated_on=self._facts.calibrated_on,
             certified=self._facts.standing.certified,
@@ -241,8 +256,7 @@ class Flow:
                 self._meter.count("fallbacks", name=name)
         for stage, ms in reply.timings_ms.items():
             self._meter.latency(stage, ms)
-        shown = {"theta", "source", "confidence", "threshold", "fallback", "teacher_fallbacks"}
-        values = reply.model_dump(include={"request_id", "user", "timings_ms", *shown})
+        values = reply.model_dump(include=LOGGED)
         items = len(reply.items) if isinstance(reply, RecommendAnswer) else 0
         self._log.info("answered", endpoint=endpoint, items=items, **values)
 

@@ -4,7 +4,9 @@
 
 Each replica states its CPUs and Ray caps its OMP threads at that number: the router is given the
 machine, the others one thread. The numbers are shares for placement, so they may add up to more
-than the cores there are.
+than the cores there are. A share of a GPU places a replica on one as well; a replica without a
+share sees no GPU. A replica that holds a vLLM engine is slow to start (seconds on a small model,
+minutes on a large one): Serve waits, and the engine is warm when it is ready.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ def build_app(config: Config) -> Application:
         "scorer": (ScorerReplica, SCORER_CPUS),
         "teacher": (TeacherReplica, TEACHER_CPUS),
     }
+    gpus = config.serve.gpus.shares
     bound = {
         name: _deployment(
             replica,
             name,
             cpus,
+            gpus[name],
             max_ongoing_requests=config.serve.max_ongoing,
             max_queued_requests=config.serve.max_queued,
         ).bind(config)
@@ -56,7 +60,7 @@ def build_app(config: Config) -> Application:
     # The flow's gate answers 503 in our own form, so Serve's limit lies above it.
     most = 2 * (config.serve.max_ongoing + config.serve.max_queued)
     ingress = _deployment(
-        serve.ingress()(Ingress), "ingress", INGRESS_CPUS, max_ongoing_requests=most
+        serve.ingress()(Ingress), "ingress", INGRESS_CPUS, 0.0, max_ongoing_requests=most
     )
     application: Application = ingress.bind(config, facts, **bound)
     return application
@@ -79,12 +83,12 @@ class RecallReplica(Recall):
 
 class ScorerReplica(Score):
     def __init__(self, config: Config) -> None:
-        super().__init__(parts.scorer(config))
+        super().__init__(parts.warm_scorer(config))
 
 
 class TeacherReplica(Teach):
     def __init__(self, config: Config) -> None:
-        super().__init__(parts.teacher(config, parts.index(config)))
+        super().__init__(parts.warm_teacher(config, parts.index(config)))
 
 
 class Ingress:
@@ -113,11 +117,11 @@ class Ingress:
         return create_api(self._flow)
 
 
-def _deployment(replica: type, name: str, cpus: float, **limits: int) -> Any:
+def _deployment(replica: type, name: str, cpus: float, gpus: float, **limits: int) -> Any:
     return serve.deployment(
         replica,
         name=name,
-        ray_actor_options={"num_cpus": cpus},
+        ray_actor_options={"num_cpus": cpus, "num_gpus": gpus},
         max_constructor_retry_count=1,  # artefacts were checked: what fails once fails again
         **limits,
     )

@@ -1,13 +1,16 @@
 """The parts of the graph as plain classes: router, recall, scorer, teacher.
 
-Methods are `async` because that is how an ingress awaits a replica, but they compute in place: a
-replica does one thing at a time, so two torch calls never share its cores. Nothing here knows Ray.
+Methods are `async` because that is how an ingress awaits a replica, but they compute in place (the
+teacher beside the event loop): a replica does one thing at a time, so two torch calls never share
+its cores. Nothing here knows Ray.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -113,6 +116,7 @@ class Scored:
     levels: Levels  # [K, 5]
     expected: NDArray[np.float64]  # [K]
     order: NDArray[np.int64]  # [K]
+    counts: Mapping[str, float]  # of the scorer since it started, as its level mass; may be empty
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,9 @@ class Recall:
         self._neighbourhood = Neighbourhood(users.snapshot, users.neighbours)
         self._time: TimeMeaning = users.time
         self._traits = traits_by_id(index.ids, index.categories, index.visual)
-        self._facts = item_facts(index.text_vectors, index.texts, index.categories, index.visual)
+        self._facts = item_facts(
+            index.text_vectors, index.profile_texts, index.categories, index.visual
+        )
         self._vectors = VectorCache(index.text_encoder)
 
     async def ping(self) -> str:
@@ -251,7 +257,8 @@ class Score:
     async def score(self, case: Case) -> Scored:
         """All candidates of a request in one call."""
         levels = self._scorer.score(case)
-        return Scored(levels, expected_level(levels), best_first(levels, case.candidates))
+        order = best_first(levels, case.candidates)
+        return Scored(levels, expected_level(levels), order, self._scorer.counts)
 
 
 class Teach:
@@ -259,10 +266,16 @@ class Teach:
 
     def __init__(self, teacher: Teacher) -> None:
         self._teacher = teacher
+        self._worker = ThreadPoolExecutor(1, "teacher")
 
     async def ping(self) -> str:
         return READY
 
     async def decide(self, request: Request) -> TeacherAnswer:
-        """Theta by the loop; nothing is written back."""
-        return self._teacher.decide(request)
+        """Theta by the loop; nothing is written back.
+
+        One request at a time, beside the event loop: a language model may take longer than a
+        readiness check waits. A request that is cancelled while it waits is never begun.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self._teacher.decide, request)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
 
 from adamroute.artifacts import MANIFEST, Manifest, file_hash, read_manifest
 from adamroute.config import Config
 from adamroute.errors import ArtifactError
 from adamroute.models.lora_student import LoraStudent
+from adamroute.recall.dual import Candidates
 from adamroute.recall.loaded import RecallIndex, load_index
 from adamroute.routing.confidence import Calibration, load_calibration
-from adamroute.routing.loaded import STORE_FILE, load_teacher, read_teacher_file
+from adamroute.routing.loaded import load_snapshot, load_teacher, read_teacher_file
 from adamroute.routing.teacher import Teacher
-from adamroute.scoring.scorer import OrdinalScorer
-from adamroute.store import SqliteProfileStore
+from adamroute.scoring.features import FEATURES, Case
+from adamroute.scoring.loaded import load_scorer
+from adamroute.scoring.profiles import PreferenceProfile
+from adamroute.scoring.scorer import Scorer
+from adamroute.shop.catalogue import Interaction, Request
+from adamroute.store import shared_store
 from serving.flow import Facts
 from serving.nodes import Users
 from serving.schemas import Versions
@@ -27,6 +37,8 @@ STAGES = {
     "calibration": ("calibrate", "calibrate"),
 }
 SMALL_THREADS = 1  # of recall and teacher; the router gets the rest of the machine
+ENGINE_LOCK = "serve/engine.lock"  # below config.out
+WARM_UP = "warm up"
 
 
 def check(config: Config) -> Facts:
@@ -45,6 +57,9 @@ def check(config: Config) -> Facts:
                 )
     calibration = load_calibration(config.stage("calibration"))
     calibration.check(hashes)
+    shared = shared_store(config, manifests["labels"].key, read_only=True)
+    if shared is not None:
+        shared.check()
     return Facts(
         tau=read_teacher_file(config.stage("labels")).tau,
         threshold=calibration.threshold,
@@ -65,28 +80,69 @@ def calibration(config: Config) -> Calibration:
 
 
 def index(config: Config) -> RecallIndex:
-    """Arrays and text encoder, on one thread."""
-    return load_index(config.stage("index"), SMALL_THREADS)
+    """Arrays, encoders and search, on one thread; ConfigError where FAISS wants a GPU it lacks."""
+    return load_index(config.stage("index"), SMALL_THREADS, device=config.serve.recall_device)
 
 
 def users(config: Config) -> Users:
     """All users as the last labelling round left them."""
     labels = config.stage("labels")
     return Users(
-        SqliteProfileStore(labels / STORE_FILE).snapshot(),
+        load_snapshot(labels, config),
         neighbours=config.teacher.neighbours,
         time=read_teacher_file(labels).time,
     )
 
 
-def scorer(config: Config) -> OrdinalScorer:
-    """The five-level scorer."""
-    return OrdinalScorer.load(config.stage("scorer"))
+def scorer(config: Config) -> Scorer:
+    """The five-level scorer: weights from a file, or a language model's engine."""
+    return load_scorer(config)
 
 
 def teacher(config: Config, index: RecallIndex) -> Teacher:
     """The full loop; its store is opened read-only."""
     return load_teacher(config.stage("labels"), index, config)
+
+
+def warm_scorer(config: Config) -> Scorer:
+    """As `scorer`; a language model has read one item, which costs its first call's set-up."""
+    if "scorer" not in config.served_engines:
+        return scorer(config)
+    with engine_alone(config):
+        loaded = scorer(config)
+        loaded.score(_one_item())
+        return loaded
+
+
+def warm_teacher(config: Config, index: RecallIndex) -> Teacher:
+    """As `teacher`; a language model has answered each kind of prompt once."""
+    if "teacher" not in config.served_engines:
+        return teacher(config, index)
+    history = tuple(Interaction(item_id, True, 0.0) for item_id in index.ids[:1])
+    with engine_alone(config):
+        loaded = teacher(config, index)
+        loaded.decide(Request(WARM_UP, None, WARM_UP, history))
+        return loaded
+
+
+@contextmanager
+def engine_alone(config: Config) -> Iterator[None]:
+    """One engine of a run starts at a time, in whatever process.
+
+    vLLM takes what it does not find free for its own use: engines that start on one GPU together
+    would each count the other's weights.
+    """
+    path = config.out / ENGINE_LOCK
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:  # closing it lets go
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _one_item() -> Case:
+    first, score = np.ones(1, np.int64), np.ones(1, np.float32)
+    found = Candidates(np.zeros(1, np.int64), first, first, score, score, ("both",))
+    return Case(WARM_UP, PreferenceProfile(), found, np.zeros((1, len(FEATURES))), (WARM_UP,))
 
 
 def _sealed(folder: Path, stage: str, verb: str) -> Manifest:

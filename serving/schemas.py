@@ -89,6 +89,8 @@ class RouteAnswer(Answer):
     threshold: float | None  # the one in force; null where the policy has none
     fallback: str | None  # "low_confidence", "fallback_skipped: REASON", or null
     teacher_fallbacks: tuple[str, ...] = ()  # what the teacher's loop had to do without
+    llm_calls: int = 0  # of the teacher's language model for this request, repairs included
+    llm_tokens: int = 0  # prompts and replies of those calls
     user: Literal["known", "unknown", "given"]
     calibrated_on: str
     certified: bool
@@ -111,6 +113,7 @@ class RecommendAnswer(RouteAnswer):
     """The best items, best first; fewer than n where theta's budget is smaller."""
 
     items: tuple[ItemOut, ...]
+    scorer: dict[str, float] = {}  # counts since its start; of a language model: its level mass
 
 
 class Health(Answer):

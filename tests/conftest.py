@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from adamroute.config import Config
 from adamroute.progress import SILENT
+from tests.postgres import Postgres, running_postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
@@ -54,3 +56,10 @@ def real_data() -> Path:
     if not REAL_DATA.is_dir():
         pytest.skip("no real data beside this checkout")
     return REAL_DATA
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A running PostgreSQL (2 s to make); the test is skipped where none is installed."""
+    with running_postgres() as server:
+        yield server

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from adamroute.config import StudentConfig
 from adamroute.errors import LabelError
-from adamroute.models.smollm import Backbone, encoder_of
+from adamroute.models.backbone import Backbone, encoder_of
 from adamroute.progress import Advance
 from adamroute.routing.prompt import BinTokens, Encode, PromptRenderer, bin_tokens
 from adamroute.routing.theta import Bins
 from training.dataset import TrainingSet, best_bin_labels, draw_order
 
-PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 WARMUP = 0.06  # share of the steps
 LOG_EVERY = 10  # steps
 
@@ -166,7 +165,7 @@ def _lora(config: StudentConfig) -> Any:
         r=config.rank,
         lora_alpha=config.lora_alpha,
         lora_dropout=config.lora_dropout,
-        target_modules=list(PROJECTIONS),
+        target_modules="all-linear",  # but not the head
         task_type="CAUSAL_LM",
     )
 
@@ -224,10 +223,10 @@ def answer_log_probs(causal: Any, input_ids: Any, ends: Any) -> Any:
     """
     import torch
 
-    hidden = causal.model(input_ids=input_ids, use_cache=False).last_hidden_state
+    hidden = causal.get_decoder()(input_ids=input_ids, use_cache=False).last_hidden_state
     row = torch.arange(len(ends), device=ends.device)[:, None]
     answers = hidden[row, torch.stack([ends - 1, ends], dim=1)]
-    return torch.log_softmax(causal.lm_head(answers).float(), dim=-1)
+    return torch.log_softmax(causal.get_output_embeddings()(answers).float(), dim=-1)
 
 
 def _soft_trainer_class() -> Any:

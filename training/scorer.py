@@ -45,6 +45,7 @@ from adamroute.scoring.features import (
     item_facts,
     liked_items,
 )
+from adamroute.scoring.loaded import scorer_settings
 from adamroute.scoring.profiles import Traits
 from adamroute.scoring.scorer import LEVELS, OrdinalScorer
 from adamroute.shop.catalogue import Query, Shop
@@ -67,13 +68,18 @@ class Graded:
 def run_scorer(config: Config, progress: Progress) -> Manifest:
     """Fit the scorer on train users and write scorer/; nothing to do where it is fresh."""
     labels, folder = config.stage("labels"), config.stage("scorer")
-    settings = {**config.scorer.model_dump(mode="json"), "seed": config.seed}
+    settings = scorer_settings(config)
     inputs = {
         "index": read_manifest(config.stage("index"), "build").hash,
         "labels": read_manifest(labels, "label").hash,
     }
     if is_fresh(folder, "scorer", stage_key("scorer", settings, inputs)):
         return read_manifest(folder, "scorer")
+    if config.scorer.kind == "llm":  # nothing to fit: the manifest says which prompt and model
+        with publish(folder) as scratch:
+            return write_manifest(
+                scratch, stage="scorer", config=settings, inputs=inputs, counts={}
+            )
     shop, index = (
         open_shop(config),
         load_index(config.stage("index"), config.encoders.threads),
@@ -100,7 +106,7 @@ def replay(
     time = read_teacher_file(labels).time
     encoded = index.encode([request.query for request in requests])
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
-    facts = item_facts(index.text_vectors, index.texts, index.categories, index.visual)
+    facts = item_facts(index.text_vectors, index.profile_texts, index.categories, index.visual)
     rng = np.random.default_rng(config.seed)
     wide = Theta(0.5, min(config.routing.tau, len(index.ids), WIDE_BUDGET))
     features, levels = [], []

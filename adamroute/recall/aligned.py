@@ -1,13 +1,11 @@
-"""The embedded multimodal branch at query time: numpy only, no photo tower, no torch.
+"""The embedded multimodal branch: one space of 384 numbers for words and photos; numpy only.
 
-A query is scored against each item in two parts, its text and its photo (the mean over the seeds
-of the contrastive heads). Each part is standardised over the catalogue and they are added with
-fixed weights (DESIGN, section 4). For FAISS this is *one* inner product: the item vector
-concatenates e_txt and the photo heads, the query vector scales each part by its weight over that
-part's standard deviation. That deviation is sqrt(q' C q) with C the stored covariance of the
-item vectors, so no pass over the items is needed; the mean shifts all items alike and is left
-out. The query vector is brought to unit length, which changes no order and keeps scores within
-the norm of the item vectors (ties are an absolute 1e-6).
+Texts are placed by taking off the mean of the catalogue's short texts and flattening the spread a
+little, both of which all listings of one shop share and no query asks for. An item is the sum of
+its listing, its looks ("colour type") and what its photo was found to say (adamroute.models.
+alignment), weighted and brought to unit length. A query is placed the same way and corrected by a
+linear map fitted on queries written from the catalogue, which learns to overlook how one asks.
+For FAISS all of this is *one* inner product of unit vectors (DESIGN, section 4).
 """
 
 from __future__ import annotations
@@ -24,69 +22,76 @@ from adamroute.errors import ArtifactError
 from adamroute.recall.encoders import Vectors
 
 Array = NDArray[np.float32]
-Covariance = NDArray[np.float64]
+
+FLATTENING = 0.1  # power of the inverse covariance; 0 leaves the spread, .5 makes it a ball
+FLOOR = 1e-3  # added to the variances, those of unit vectors in 384 dimensions being about 2e-3
+RIDGE = 30.0  # written queries that "no correction" counts as
+
+
+@dataclass(frozen=True)
+class TextSpace:
+    """Where texts are compared. D text dimensions."""
+
+    mean: Array  # [D]
+    flatten: Array  # [D, D]
+
+    @classmethod
+    def fit(cls, vectors: Array) -> TextSpace:
+        """From short texts of a catalogue, [M, D]."""
+        exact = vectors.astype(np.float64)
+        mean = exact.mean(axis=0)
+        centred = exact - mean
+        variances, axes = np.linalg.eigh(centred.T @ centred / len(exact))
+        scales = (np.maximum(variances, 0.0) + FLOOR) ** -FLATTENING
+        flatten = (axes * scales) @ axes.T
+        return cls(mean.astype(np.float32), flatten.astype(np.float32))
+
+    def place(self, vectors: Array) -> Array:
+        """[..., D] to unit vectors of the same shape."""
+        return unit((vectors - self.mean) @ self.flatten)
+
+
+def fuse_items(listing: Array, looks: Array, photos: Array, text: float, look: float) -> Vectors:
+    """Item side, [N, D] of unit length, from placed parts and the shares of the first two.
+
+    A row of zeros among `photos` is an item without one, which then counts by its words alone.
+    """
+    return unit(text * listing + look * looks + (1.0 - text - look) * photos)
 
 
 @dataclass(frozen=True)
 class QuerySide:
-    """All that the query side needs, fitted on catalogue rows.
+    """All that the query side needs: the query vector is unit(weights @ (e_txt - mean))."""
 
-    S seeds, D text dimensions, H dimensions a head.
-    """
+    mean: Array  # [D]
+    weights: Array  # [D, D]
 
-    weights: Array  # [S, H, D]
-    bias: Array  # [S, H]
-    text_covariance: Covariance  # [D, D] of the items' text vectors
-    photo_covariance: Covariance  # [S * H, S * H] of the items' photo vectors
-    text_weight: float  # share of the text part in the fused score, 0 to 1
+    @classmethod
+    def fit(cls, space: TextSpace, asked: Array, items: Vectors) -> QuerySide:
+        """Ridge regression from placed queries written of items to those items' vectors.
+
+        `asked` is e_txt, [N, D]; row n asks for row n of `items`. It starts from "no correction".
+        """
+        placed = space.place(asked).astype(np.float64)
+        size = placed.shape[1]
+        gram = placed.T @ placed + RIDGE * np.eye(size)
+        correction = np.linalg.solve(gram, placed.T @ (items - placed))
+        weights = (space.flatten @ (np.eye(size) + correction)).T
+        return cls(space.mean, np.ascontiguousarray(weights, dtype=np.float32))
 
     def save(self, path: Path) -> None:
         """Write as .npz without pickle."""
-        np.savez(
-            path,
-            weights=self.weights,
-            bias=self.bias,
-            text_covariance=self.text_covariance,
-            photo_covariance=self.photo_covariance,
-            text_weight=np.array(self.text_weight),
-        )
+        np.savez(path, mean=self.mean, weights=self.weights)
 
     @classmethod
     def load(cls, path: Path) -> QuerySide:
-        """ArtifactError where the file is missing or cut short."""
+        """ArtifactError where the file is missing, cut short or of an earlier version."""
         try:
             # Opened here, since numpy leaves a damaged file open.
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-                return cls(
-                    weights=arrays["weights"],
-                    bias=arrays["bias"],
-                    text_covariance=arrays["text_covariance"],
-                    photo_covariance=arrays["photo_covariance"],
-                    text_weight=float(arrays["text_weight"]),
-                )
+                return cls(mean=arrays["mean"], weights=arrays["weights"])
         except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
             raise ArtifactError(f"{path}: {error}. Rebuild: adamroute build CONFIG") from error
-
-
-def fuse_items(text_vectors: Vectors, photo_vectors: Array) -> Vectors:
-    """Item side: [N, D] and [N, S * H] side by side.
-
-    A row of NaN is an item without a photo: it gets the mean photo vector, whose score is the mean
-    score, so such an item is neither favoured nor hidden by its missing photo.
-    """
-    missing = np.asarray(np.isnan(photo_vectors).any(axis=1))
-    if missing.all():
-        filled = np.zeros_like(photo_vectors)
-    else:
-        mean = photo_vectors[~missing].mean(axis=0)
-        filled = np.where(missing[:, None], mean, photo_vectors)
-    return np.ascontiguousarray(np.hstack([text_vectors, filled]), dtype=np.float32)
-
-
-def covariance(vectors: Array) -> Covariance:
-    """[D, D] covariance over rows."""
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    return np.asarray(centred.T @ centred / len(vectors))
 
 
 class AlignedPhotoEncoder:
@@ -102,41 +107,24 @@ class AlignedPhotoEncoder:
 
     @property
     def dimensions(self) -> int:
-        seeds, head, text = self._side.weights.shape
-        return int(text + seeds * head)
+        return len(self._side.mean)
 
     def encode_queries(self, texts: Sequence[str], text_vectors: Vectors) -> Vectors:
-        """[B, D + S * H] float32 of unit length. Only the vectors are read here."""
+        """[B, D] float32 of unit length. Only the vectors are read here."""
         side = self._side
-        if text_vectors.shape != (len(texts), side.weights.shape[2]):
+        if text_vectors.shape != (len(texts), self.dimensions):
             raise ArtifactError(
                 f"aligned-photo: text vectors {text_vectors.shape} for {len(texts)} texts, wanted "
-                f"{side.weights.shape[2]} dimensions. Rebuild: adamroute build CONFIG"
+                f"{self.dimensions} dimensions. Rebuild: adamroute build CONFIG"
             )
-        # vecdot here and below: one dot product at a time. A matrix product of this size is no
-        # faster, but wakes BLAS threads that wait for a core whenever the machine is busy, and
-        # its last bits depend on the batch.
-        heads = np.vecdot(side.weights, text_vectors[:, None, None, :]) + side.bias
-        photo = _unit(heads).reshape(len(texts), self.dimensions - text_vectors.shape[1])
-        parts = (
-            side.text_weight * _standardised(text_vectors, side.text_covariance),
-            (1.0 - side.text_weight) * _standardised(photo, side.photo_covariance),
-        )
-        return _unit(np.hstack(parts)).astype(np.float32)
+        # vecdot: one dot product at a time. A matrix product of this size is no faster, but wakes
+        # BLAS threads that wait for a core whenever the machine is busy, and its last bits depend
+        # on the batch.
+        centred = text_vectors - side.mean
+        return unit(np.vecdot(side.weights, centred[:, None, :]))
 
 
-def _unit(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
+def unit(vectors: NDArray[np.floating]) -> Array:
     """Length 1 along the last axis; zeros stay zeros."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(norms > 0.0, norms, 1.0))
-
-
-def _standardised(queries: NDArray[np.floating], spread: Covariance) -> NDArray[np.float64]:
-    """Queries [B, D] scaled so that their scores over the items have standard deviation 1.
-
-    A part that is the same for every item (no photos at all) cannot rank and is set to 0.
-    """
-    exact = queries.astype(np.float64)
-    deviation = np.sqrt(np.maximum(np.vecdot(np.vecdot(spread, exact[:, None, :]), exact), 0.0))
-    scale = np.where(deviation > 1e-9, 1.0 / np.maximum(deviation, 1e-9), 0.0)
-    return np.asarray(exact * scale[:, None])
+    return np.asarray(vectors / np.where(norms > 0.0, norms, 1.0), dtype=np.float32)

@@ -1,7 +1,8 @@
 """Stage `build`: a shop's catalogue to index/, all that recall needs at serve time.
 
 Text and photo vectors are computed for changed content only (cache beside the index); the
-alignment heads are refitted whenever an item changed, since they know only items they have seen.
+alignment is refitted whenever an item changed, since it knows the items it has seen best, unless
+the config names a fitted one (`encoders.align.artefact`).
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from adamroute.artifacts import (
@@ -25,23 +26,27 @@ from adamroute.artifacts import (
     read_manifest,
     stage_key,
     write_manifest,
+    write_text,
 )
-from adamroute.config import Config, EncoderConfig
+from adamroute.config import Config
 from adamroute.progress import Progress
-from adamroute.recall.aligned import QuerySide, covariance, fuse_items
-from adamroute.recall.cache import VectorCache, text_key
-from adamroute.recall.encoders import TextEncoder
+from adamroute.recall.aligned_branch import ALIGNMENT_FILE, aligned_branch, artefact_hash
+from adamroute.recall.branches import (
+    QUERY_SIDE_FILE,
+    encoder_settings,
+    listing_vectors,
+    load_text_encoder,
+    vl_branch,
+)
 from adamroute.shop.catalogue import Item, Shop
+from adamroute.shop.profiled import read_profiles
 
 STAGE = "build"
-RECIPE = 1  # raise it when the same config and catalogue come to mean another index
+RECIPE = 2  # raise it when the same config and catalogue come to mean another index
 TEXT_FILE = "text.npy"
 MM_FILE = "mm.npy"
-QUERY_SIDE_FILE = "query_side.npz"
 ITEMS_FILE = "items.parquet"
-TEXT_CHUNK = 64  # texts an encoder call, between two steps of the progress bar
-
-Array = NDArray[np.float32]
+DETAILS_FILE = "details.json"  # functional attributes that a profiler added, one text an item
 
 
 def run_build(config: Config, progress: Progress) -> Manifest:
@@ -50,59 +55,53 @@ def run_build(config: Config, progress: Progress) -> Manifest:
 
     shop = read_shop(config.shop)
     photo_hashes = _photo_hashes(shop.catalogue.items)
-    inputs = {"catalogue": _catalogue_hash(shop, photo_hashes)}
+    inputs = {"catalogue": _catalogue_hash(shop, photo_hashes), **artefact_hash(config.encoders)}
+    profiles = read_profiles(config, shop.catalogue)
+    if profiles is not None:
+        inputs["profiles"] = profiles.hash
+        shop = replace(shop, catalogue=profiles.catalogue)
     settings = _settings(config)
     folder = config.stage("index")
     if is_fresh(folder, STAGE, stage_key(STAGE, settings, inputs)):
         progress.note(f"build: {folder} is up to date")
         return read_manifest(folder, STAGE)
-    return _build(config, shop, photo_hashes, inputs, progress)
+    details = None if profiles is None else profiles.details
+    return _build(config, shop, photo_hashes, details, inputs, progress)
 
 
 def _build(
     config: Config,
     shop: Shop,
     photo_hashes: list[str | None],
+    details: Sequence[str] | None,
     inputs: dict[str, str],
     progress: Progress,
 ) -> Manifest:
-    from adamroute.models.alignment import fit_heads, text_views
-    from adamroute.models.minilm import MiniLM
-
     items, encoders = shop.catalogue.items, config.encoders
     cache = config.out / "cache"
-    encoder = MiniLM(encoders.threads)
-    texts = [text for item in items for text in (item.text, *text_views(item))]
-    vectors, new_texts = _text_vectors(texts, encoder, cache, progress)
-    text, views = np.split(vectors.reshape(len(items), 3, -1), [1], axis=1)
-    features, new_photos = _photo_features(items, photo_hashes, encoders, cache, progress)
-    heads = fit_heads(
-        features, views, encoders.align,
-        seed=config.seed, threads=encoders.threads, progress=progress,
-    )  # fmt: skip
-    item_vectors = fuse_items(text[:, 0], heads.photo_vectors)
-    width = text.shape[2]
-    side = QuerySide(
-        weights=heads.text_weights,
-        bias=heads.text_bias,
-        text_covariance=covariance(item_vectors[:, :width]),
-        photo_covariance=covariance(item_vectors[:, width:]),
-        text_weight=encoders.align.text_weight,
-    )
+    encoder = load_text_encoder(encoders)
+    text, new_texts = listing_vectors([item.text for item in items], encoder, cache, progress)
+    if encoders.multimodal == "qwen3-vl":
+        branch = vl_branch(encoders, items, photo_hashes, cache, progress)
+    else:
+        branch = aligned_branch(config, items, photo_hashes, encoder, text, progress)
     with publish(config.stage("index")) as folder:
-        np.save(folder / TEXT_FILE, np.ascontiguousarray(text[:, 0]))
-        np.save(folder / MM_FILE, item_vectors)
-        side.save(folder / QUERY_SIDE_FILE)
+        np.save(folder / TEXT_FILE, text)
+        np.save(folder / MM_FILE, branch.item_vectors)
+        if branch.side is not None:
+            branch.side.save(folder / QUERY_SIDE_FILE)
+        if branch.alignment is not None:
+            branch.alignment.save(folder / ALIGNMENT_FILE)
         items_table(shop).write_parquet(folder / ITEMS_FILE)
-        no_photo = int(np.isnan(features).any(axis=1).sum())
+        if details is not None:
+            write_text(folder / DETAILS_FILE, json.dumps(details, ensure_ascii=False))
         counts: dict[str, JsonValue] = {
             "items": len(items),
-            "photos": len(items) - no_photo,
-            "items_without_photo": no_photo,
             "problems": dict(shop.problems),
             "text_vectors_computed": new_texts,
-            "photo_features_computed": new_photos,
             "text_encoder": encoder.name,
+            "multimodal_encoder": branch.encoder,
+            **branch.counts,
         }
         return write_manifest(
             folder, stage=STAGE, config=_settings(config), inputs=inputs, counts=counts
@@ -135,8 +134,7 @@ def _relative(path: Path | None, root: Path) -> str | None:
 
 def _settings(config: Config) -> dict[str, JsonValue]:
     """The part of the config that decides the index; the number of threads does not."""
-    encoders = config.encoders.model_dump(mode="json", exclude={"threads"})
-    return {"encoders": encoders, "seed": config.seed, "recipe": RECIPE}
+    return {"encoders": encoder_settings(config.encoders), "seed": config.seed, "recipe": RECIPE}
 
 
 def _photo_hashes(items: Sequence[Item]) -> list[str | None]:
@@ -147,41 +145,3 @@ def _catalogue_hash(shop: Shop, photo_hashes: list[str | None]) -> str:
     """Of items and photos alone: new interactions or queries leave the index as it is."""
     rows = items_table(shop).rows()
     return digest([[*row, photo] for row, photo in zip(rows, photo_hashes, strict=True)])
-
-
-def _text_vectors(
-    texts: list[str], encoder: TextEncoder, cache: Path, progress: Progress
-) -> tuple[Array, int]:
-    def compute(places: list[int]) -> Array:
-        parts = []
-        with progress.task("text vectors", total=len(places)) as advance:
-            for start in range(0, len(places), TEXT_CHUNK):
-                chunk = places[start : start + TEXT_CHUNK]
-                parts.append(encoder.encode([texts[place] for place in chunk]))
-                advance(len(chunk))
-        return np.concatenate(parts)
-
-    return VectorCache(cache, "text", encoder.name).fill([text_key(t) for t in texts], compute)
-
-
-def _photo_features(
-    items: Sequence[Item],
-    photo_hashes: list[str | None],
-    encoders: EncoderConfig,
-    cache: Path,
-    progress: Progress,
-) -> tuple[Array, int]:
-    from adamroute.models.photos import DIMENSIONS, NAME, photo_features
-
-    features = np.full((len(items), DIMENSIONS), np.nan, dtype=np.float32)
-    rows = [row for row, name in enumerate(photo_hashes) if name is not None]
-    if not rows:
-        return features, 0
-
-    def compute(places: list[int]) -> Array:
-        paths = [items[rows[place]].image for place in places]
-        return photo_features(paths, encoders.threads, progress)
-
-    keys = [name for name in photo_hashes if name is not None]
-    features[rows], computed = VectorCache(cache, "photo", NAME).fill(keys, compute)
-    return features, computed

@@ -14,11 +14,12 @@ tolerance is not transitive, two items may share a rank; `search(n)` returns eve
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.errors import ArtifactError, RequestError
+from adamroute.errors import ArtifactError, ConfigError, RequestError
 from adamroute.recall.encoders import Vectors
 
 Ranks = NDArray[np.int64]
@@ -28,6 +29,8 @@ TIE = 1e-6  # scores this close are equal (CONTRACTS)
 MARGIN = 1e-5  # float32 settles what differs by more, for a product of norms of 1
 QUERY_BLOCK = 256  # queries a matrix product in `ranks`, bounds memory to 256 x N floats
 PAIR_BLOCK = 8_192  # pairs decided in float64 at a time
+GPU_SCRATCH = 256 * 2**20  # bytes; FAISS would take 1.5 GB of a GPU that others share
+GPU_MOST = 2_048  # hits a search that FAISS finds on a GPU; many ties ask for more: then the CPU
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,10 @@ class Hits:
 class BranchIndex:
     """Exact inner-product search over [N, D] float32 vectors; a row is an item's place."""
 
-    def __init__(self, vectors: Vectors, threads: int = 1) -> None:
+    def __init__(
+        self, vectors: Vectors, threads: int = 1, device: Literal["cpu", "gpu"] = "cpu"
+    ) -> None:
+        """`gpu` proposes there and decides here; ConfigError where FAISS sees no GPU."""
         import faiss
 
         if vectors.ndim != 2 or vectors.dtype != np.float32 or len(vectors) == 0:
@@ -57,6 +63,7 @@ class BranchIndex:
         faiss.omp_set_num_threads(threads)  # of the whole process; FAISS has no other way
         self._faiss = faiss.IndexFlatIP(vectors.shape[1])
         self._faiss.add(self._vectors)
+        self._on_gpu = _on_gpu(self._faiss) if device == "gpu" else None
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -121,7 +128,8 @@ class BranchIndex:
         margin = self._margin(query)
         wanted = min(len(self), n + 16)
         while True:
-            scores, rows = self._faiss.search(query[None], wanted)
+            on_gpu = self._on_gpu if wanted <= GPU_MOST else None
+            scores, rows = (on_gpu or self._faiss).search(query[None], wanted)
             floor = scores[0, n - 1] - margin
             if wanted == len(self) or scores[0, -1] < floor:
                 keep = scores[0] >= floor
@@ -193,6 +201,21 @@ class BranchIndex:
         if rows.size and (rows.min() < 0 or rows.max() >= len(self)):
             raise RequestError("rows", f"rows {rows.min()} to {rows.max()}: there are {len(self)}")
         return rows
+
+
+def _on_gpu(flat: Any) -> Any:
+    """The same index on the first GPU that this process sees; its sums stay in float32."""
+    import faiss
+
+    if faiss.get_num_gpus() < 1:
+        raise ConfigError(
+            "serve.recall_device gpu: FAISS sees no GPU here, or was built without (faiss-cpu). "
+            "Run: pip install 'adamroute[gpu]' in an environment without faiss-cpu, give recall "
+            "and teacher a share in serve.gpus, or set recall_device: cpu"
+        )
+    resources = faiss.StandardGpuResources()
+    resources.setTempMemory(GPU_SCRATCH)
+    return faiss.index_cpu_to_gpu(resources, 0, flat)
 
 
 def _compare(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -14,11 +15,12 @@ from numpy.typing import NDArray
 
 from adamroute.artifacts import Manifest, read_manifest
 from adamroute.errors import ArtifactError, ShopError
-from adamroute.recall.aligned import AlignedPhotoEncoder, QuerySide
-from adamroute.recall.build import ITEMS_FILE, MM_FILE, QUERY_SIDE_FILE, STAGE, TEXT_FILE
+from adamroute.recall.branches import built_encoders, load_mm_encoder, load_text_encoder
+from adamroute.recall.build import DETAILS_FILE, ITEMS_FILE, MM_FILE, STAGE, TEXT_FILE
 from adamroute.recall.dual import DualRecall
 from adamroute.recall.encoders import MultimodalEncoder, TextEncoder, Vectors
 from adamroute.recall.index import BranchIndex
+from adamroute.shop.listing import sentences
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class RecallIndex:
     manifest: Manifest
     ids: tuple[str, ...]
     titles: tuple[str, ...]
-    texts: tuple[str, ...]
+    texts: tuple[str, ...]  # listings, which the text branch indexes
+    profile_texts: tuple[str, ...]  # listings and what a profiler found that no photo shows
     categories: tuple[str, ...]
     images: tuple[str | None, ...]  # relative to the shop folder, POSIX
     visual: tuple[Mapping[str, str], ...]
@@ -79,13 +82,19 @@ class RecallIndex:
         return EncodedQueries(text, self.mm_encoder.encode_queries(queries, text))
 
 
-def load_index(folder: Path, threads: int, text_encoder: TextEncoder | None = None) -> RecallIndex:
+def load_index(
+    folder: Path,
+    threads: int,
+    text_encoder: TextEncoder | None = None,
+    device: Literal["cpu", "gpu"] = "cpu",
+) -> RecallIndex:
     """Load index/; ArtifactError where it is unfinished, damaged or another encoder's.
 
     Without `text_encoder` the one that the index was built with is loaded (torch comes with it).
     """
     manifest = read_manifest(folder, STAGE)
-    encoder = text_encoder or _text_encoder(threads)
+    encoders = built_encoders(manifest, threads)
+    encoder = text_encoder or load_text_encoder(encoders)
     built_with = manifest.counts.get("text_encoder")
     if encoder.name != built_with:
         raise ArtifactError(
@@ -99,27 +108,33 @@ def load_index(folder: Path, threads: int, text_encoder: TextEncoder | None = No
             f"{folder}: {len(items)} items, {len(text)} text and {len(mm)} multimodal vectors. "
             "Rebuild: adamroute build CONFIG"
         )
-    side = QuerySide.load(folder / QUERY_SIDE_FILE)
+    mm_built_with = str(manifest.counts.get("multimodal_encoder"))
     return RecallIndex(
         manifest=manifest,
         ids=tuple(items["item_id"]),
         titles=tuple(items["title"]),
         texts=tuple(items["text"]),
+        profile_texts=_profile_texts(folder, manifest, items["text"].to_list()),
         categories=tuple(items["category"]),
         images=tuple(items["image"]),
         visual=tuple(json.loads(value) for value in items["visual"]),
         text_vectors=text,
         mm_vectors=mm,
         text_encoder=encoder,
-        mm_encoder=AlignedPhotoEncoder(side),
-        recall=DualRecall(BranchIndex(text, threads), BranchIndex(mm, threads)),
+        mm_encoder=load_mm_encoder(encoders, folder, mm_built_with),
+        recall=DualRecall(BranchIndex(text, threads, device), BranchIndex(mm, threads, device)),
     )
 
 
-def _text_encoder(threads: int) -> TextEncoder:
-    from adamroute.models.minilm import MiniLM
-
-    return MiniLM(threads)
+def _profile_texts(folder: Path, manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
+    if DETAILS_FILE not in manifest.outputs:
+        return tuple(texts)
+    path = folder / DETAILS_FILE
+    try:
+        details = json.loads(path.read_text(encoding="utf-8"))
+        return tuple(sentences(pair) for pair in zip(texts, details, strict=True))
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{path}: {error}. Rebuild: adamroute build CONFIG") from error
 
 
 def _vectors(path: Path) -> NDArray[np.float32]:

@@ -30,6 +30,11 @@ class Scorer(Protocol):
     @property
     def hash(self) -> str: ...
 
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """What it counted since the start, for reports; empty where it has nothing to say."""
+        ...
+
     def score(self, case: Case) -> Levels:
         """The probability of every level for every candidate, [K, 5]."""
         ...
@@ -92,6 +97,10 @@ class OrdinalScorer:
     def hash(self) -> str:
         """Name of these weights, 16 hex digits."""
         return digest(self._file.model_dump(mode="json"))
+
+    @property
+    def counts(self) -> Mapping[str, float]:
+        return {}
 
     @property
     def weights(self) -> Mapping[str, float]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adamroute.errors import ArtifactError
+from adamroute.models.backbone import Backbone, encoder_of, load_backbone
 from adamroute.models.lora_student import (
     STUDENT_FILE,
     LoraStudent,
@@ -16,7 +17,6 @@ from adamroute.models.lora_student import (
     read_student,
     write_student,
 )
-from adamroute.models.smollm import Backbone, encoder_of, load_backbone
 from adamroute.routing.prompt import BinTokens, bin_tokens, prompt_version
 from adamroute.routing.theta import ALPHAS, Bins
 from adamroute.scoring.profiles import PreferenceProfile

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
+from adamroute.models.colours import colour_features
 from adamroute.models.photos import (
     DIMENSIONS,
+    LEVEL_DIMENSIONS,
     NETWORK_DIMENSIONS,
     SIDE,
-    colour_histogram,
+    load_network,
+    network_features,
     photo_features,
     read_photo,
 )
@@ -23,23 +27,6 @@ def drawn(path: Path, size: tuple[int, int], colour: str | tuple[int, ...]) -> P
     mode = "RGBA" if isinstance(colour, tuple) and len(colour) == 4 else "RGB"
     Image.new(mode, size, colour).save(path)
     return path
-
-
-def test_the_histogram_counts_shares_of_pixels_that_are_not_white() -> None:
-    pixels = np.full((SIDE, SIDE, 3), 255, dtype=np.uint8)
-    pixels[0, 0] = (255, 0, 0)  # cell (3, 0, 0) = 48
-    pixels[0, 1] = (250, 10, 60)  # the same cell: 250 // 64, 10 // 64, 60 // 64
-    pixels[0, 2] = (0, 64, 128)  # cell (0, 1, 2) = 6
-    pixels[0, 3] = (240, 241, 255)  # white
-    histogram = colour_histogram(pixels)
-    assert histogram.shape == (64,)
-    assert histogram[48] == pytest.approx(2 / 3)
-    assert histogram[6] == pytest.approx(1 / 3)
-    assert histogram.sum() == pytest.approx(1.0)
-
-
-def test_a_white_photo_has_an_empty_histogram() -> None:
-    assert colour_histogram(np.full((SIDE, SIDE, 3), 255, dtype=np.uint8)).sum() == 0.0
 
 
 def test_a_photo_is_fitted_into_a_white_square(tmp_path: Path) -> None:
@@ -67,9 +54,29 @@ def test_features_depend_on_the_photo_alone_and_missing_ones_are_nan(tmp_path: P
     assert features.dtype == np.float32
     assert np.isnan(features).all(axis=1).tolist() == [False, True, False, True, False]
     assert features[0].tobytes() == features[4].tobytes()
-    assert features[0, NETWORK_DIMENSIONS + 48] == 1.0  # pure red
-    assert features[2, NETWORK_DIMENSIONS + 3] == 1.0  # pure blue
+    pixels = read_photo(red)
+    assert pixels is not None
+    assert features[0, NETWORK_DIMENSIONS:].tobytes() == colour_features(pixels).tobytes()
     assert photo_features([red], 1, SILENT)[0].tobytes() == features[0].tobytes()
+
+
+def test_levels_are_means_and_deviations_of_the_networks_inner_maps() -> None:
+    network = load_network(1)
+    pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3)).astype(np.uint8)
+    features = network_features(network, pixels)
+    assert features.shape == (NETWORK_DIMENSIONS,) == (1280 + LEVEL_DIMENSIONS,)
+    batch = torch.from_numpy(pixels.transpose(2, 0, 1)[None].astype(np.float32))
+    with torch.inference_mode():
+        maps = network._conv_stem((batch - 127.0) / 128.0)  # type: ignore[operator]
+        maps = network._swish(network._bn0(maps))  # type: ignore[operator]
+        for block in network._blocks[:3]:  # type: ignore[index]
+            maps = block(maps)
+    np.testing.assert_allclose(features[1280:1304], maps.mean((2, 3))[0].numpy(), atol=1e-4)
+    np.testing.assert_allclose(
+        features[1304:1328], maps.std((2, 3), correction=0)[0].numpy(), atol=1e-4
+    )
+    # Nothing is left behind in the network: a second call sees each level once.
+    assert network_features(network, pixels).tobytes() == features.tobytes()
 
 
 def test_without_any_photo_the_network_is_not_even_loaded(

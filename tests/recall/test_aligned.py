@@ -1,4 +1,4 @@
-"""The multimodal query side: one inner product that equals the two-part score it stands for."""
+"""The common space: how texts, items and queries are placed, and the query side's file."""
 
 from __future__ import annotations
 
@@ -9,99 +9,106 @@ import pytest
 from numpy.typing import NDArray
 
 from adamroute.errors import ArtifactError
-from adamroute.recall.aligned import AlignedPhotoEncoder, QuerySide, covariance, fuse_items
+from adamroute.recall.aligned import (
+    FLOOR,
+    RIDGE,
+    AlignedPhotoEncoder,
+    QuerySide,
+    TextSpace,
+    fuse_items,
+    unit,
+)
 
 Array = NDArray[np.float32]
-SEEDS, TEXT, HEAD, ITEMS, QUERIES = 3, 6, 4, 50, 7
+SIZE, ITEMS, QUERIES = 6, 400, 7
 
 
-def unit(array: Array) -> Array:
-    return np.asarray(array / np.linalg.norm(array, axis=-1, keepdims=True), dtype=np.float32)
+def rows(rng: np.random.Generator, count: int) -> Array:
+    """Unit vectors around a common mean, wider along the first axes."""
+    spread = 0.4 / np.arange(1, SIZE + 1)
+    return unit(1.0 + spread * rng.normal(size=(count, SIZE)))
 
 
-def made(rng: np.random.Generator, text_weight: float = 0.3) -> tuple[Array, QuerySide, Array]:
-    """Item vectors, a query side fitted on them, and query text vectors."""
-    text = unit(rng.normal(size=(ITEMS, TEXT)).astype(np.float32))
-    photo = unit(rng.normal(size=(ITEMS, SEEDS, HEAD)).astype(np.float32)).reshape(ITEMS, -1)
-    items = fuse_items(text, photo)
-    side = QuerySide(
-        weights=rng.normal(size=(SEEDS, HEAD, TEXT)).astype(np.float32),
-        bias=rng.normal(size=(SEEDS, HEAD)).astype(np.float32),
-        text_covariance=covariance(items[:, :TEXT]),
-        photo_covariance=covariance(items[:, TEXT:]),
-        text_weight=text_weight,
-    )
-    return items, side, unit(rng.normal(size=(QUERIES, TEXT)).astype(np.float32))
+def made(rng: np.random.Generator) -> tuple[TextSpace, Array, QuerySide]:
+    space = TextSpace.fit(rows(rng, ITEMS))
+    items = space.place(rows(rng, ITEMS))
+    return space, items, QuerySide.fit(space, rows(rng, ITEMS), items)
 
 
-def standardised_over_items(scores: NDArray[np.floating]) -> NDArray[np.float64]:
-    return np.asarray((scores - scores.mean(1, keepdims=True)) / scores.std(1, keepdims=True))
+def test_placing_takes_off_the_mean_and_flattens_a_little() -> None:
+    vectors = np.array([[1, 0], [-1, 0], [0, 0.1], [0, -0.1]], dtype=np.float32) + 3
+    space = TextSpace.fit(vectors)
+    assert space.mean.tolist() == [3.0, 3.0]
+    wanted = [(0.5 + FLOOR) ** -0.1, (0.005 + FLOOR) ** -0.1]  # variances of the two axes
+    np.testing.assert_allclose(np.diag(space.flatten), wanted, rtol=1e-5)
+    assert space.flatten[0, 1] == pytest.approx(0.0, abs=1e-6)
+    placed = space.place(np.array([[4, 4]], dtype=np.float32))
+    assert placed[0, 1] / placed[0, 0] == pytest.approx(wanted[1] / wanted[0], rel=1e-5)
 
 
-def test_one_inner_product_is_the_weighted_sum_of_standardised_parts() -> None:
-    items, side, queries = made(np.random.default_rng(0))
-    text_scores = queries @ items[:, :TEXT].T
-    photo_scores = np.zeros((QUERIES, ITEMS))
-    for s in range(SEEDS):
-        head = unit(queries @ side.weights[s].T + side.bias[s])
-        block = items[:, TEXT + s * HEAD : TEXT + (s + 1) * HEAD]
-        photo_scores += head @ block.T / SEEDS
-    wanted = 0.3 * standardised_over_items(text_scores) + 0.7 * standardised_over_items(
-        photo_scores
-    )
+def test_what_sits_at_the_mean_is_placed_at_zero() -> None:
+    space, _, _ = made(np.random.default_rng(0))
+    assert not space.place(space.mean[None]).any()
+
+
+def test_an_item_is_the_weighted_sum_of_its_parts() -> None:
+    parts = np.eye(3, dtype=np.float32)
+    item = fuse_items(parts[:1], parts[1:2], parts[2:], 0.2, 0.3)
+    np.testing.assert_allclose(item, unit(np.array([[0.2, 0.3, 0.5]])), atol=1e-6)
+
+
+def test_an_item_without_a_photo_counts_by_its_words() -> None:
+    parts = np.eye(2, dtype=np.float32)
+    item = fuse_items(parts[:1], parts[1:], np.zeros((1, 2), np.float32), 0.2, 0.2)
+    np.testing.assert_allclose(item, unit(np.array([[1.0, 1.0]])), atol=1e-6)
+
+
+def test_with_few_written_queries_a_query_is_only_placed() -> None:
+    rng = np.random.default_rng(1)
+    space, items, _ = made(rng)
+    asked, queries = rows(rng, 1), rows(rng, QUERIES)
+    side = QuerySide.fit(space, asked, items[:1])
     vectors = AlignedPhotoEncoder(side).encode_queries(["q"] * QUERIES, queries)
-    found = vectors @ items.T
-    # Equal up to one shift and one positive scale a query: the mean left out, the unit length.
-    np.testing.assert_allclose(
-        standardised_over_items(found), standardised_over_items(wanted), atol=1e-4
-    )
+    # One row against a ridge of 30 moves a query by at most |item - asked| / (1 + 30).
+    assert np.abs(vectors - space.place(queries)).max() < 2 * 2 / (1 + RIDGE)
+
+
+def test_many_written_queries_teach_how_one_asks() -> None:
+    """Queries turned by a fixed rotation are turned back."""
+    rng = np.random.default_rng(2)
+    space, _, _ = made(rng)
+    turn = np.linalg.qr(rng.normal(size=(SIZE, SIZE)))[0]
+    asked = rows(rng, 5000)
+    items = unit(space.place(asked) @ turn)
+    side = QuerySide.fit(space, asked, items)
+    fresh = rows(rng, 200)
+    found = AlignedPhotoEncoder(side).encode_queries(["q"] * 200, fresh)
+    wanted = space.place(fresh) @ turn
+    assert np.sum(found * wanted, axis=1).mean() > 0.99
+    assert np.sum(space.place(fresh) * wanted, axis=1).mean() < 0.7
 
 
 def test_query_vectors_are_float32_of_unit_length_and_do_not_depend_on_the_batch() -> None:
-    _, side, queries = made(np.random.default_rng(1))
+    rng = np.random.default_rng(3)
+    _, _, side = made(rng)
+    queries = rows(rng, QUERIES)
     encoder = AlignedPhotoEncoder(side)
     vectors = encoder.encode_queries(["q"] * QUERIES, queries)
-    assert vectors.shape == (QUERIES, encoder.dimensions) == (QUERIES, TEXT + SEEDS * HEAD)
+    assert vectors.shape == (QUERIES, encoder.dimensions) == (QUERIES, SIZE)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
     alone = np.vstack([encoder.encode_queries(["q"], queries[i : i + 1]) for i in range(QUERIES)])
     assert alone.tobytes() == vectors.tobytes()
-    assert encoder.encode_queries([], queries[:0]).shape == (0, encoder.dimensions)
-
-
-def test_an_item_without_a_photo_gets_the_mean_photo_score() -> None:
-    text = np.zeros((3, 2), dtype=np.float32)
-    photo = np.array([[1, 0], [0, 1], [np.nan, np.nan]], dtype=np.float32)
-    items = fuse_items(text, photo)
-    assert items[:, 2:].tolist() == [[1, 0], [0, 1], [0.5, 0.5]]
-
-
-def test_a_shop_without_any_photo_is_ranked_by_text_alone() -> None:
-    rng = np.random.default_rng(2)
-    _, side, queries = made(rng)
-    text = unit(rng.normal(size=(ITEMS, TEXT)).astype(np.float32))
-    items = fuse_items(text, np.full((ITEMS, SEEDS * HEAD), np.nan, dtype=np.float32))
-    blank = QuerySide(
-        side.weights, side.bias, covariance(text), covariance(items[:, TEXT:]), text_weight=0.3
-    )
-    vectors = AlignedPhotoEncoder(blank).encode_queries(["q"] * QUERIES, queries)
-    assert np.argsort(-(vectors @ items.T)).tolist() == np.argsort(-(queries @ text.T)).tolist()
-
-
-def test_covariance_is_that_of_the_rows() -> None:
-    vectors = np.array([[0, 0], [2, 4]], dtype=np.float32)  # deviations -1, 1 and -2, 2
-    assert covariance(vectors).tolist() == [[1.0, 2.0], [2.0, 4.0]]
+    assert encoder.encode_queries([], queries[:0]).shape == (0, SIZE)
 
 
 def test_the_query_side_survives_its_file(tmp_path: Path) -> None:
-    _, side, queries = made(np.random.default_rng(3))
+    rng = np.random.default_rng(4)
+    _, _, side = made(rng)
     side.save(tmp_path / "side.npz")
     again = QuerySide.load(tmp_path / "side.npz")
-    texts = ["q"] * QUERIES
-    assert (
-        AlignedPhotoEncoder(again).encode_queries(texts, queries).tobytes()
-        == AlignedPhotoEncoder(side).encode_queries(texts, queries).tobytes()
-    )
+    assert again.mean.tobytes() == side.mean.tobytes()
+    assert again.weights.tobytes() == side.weights.tobytes()
 
 
 def test_a_damaged_or_missing_file_names_itself_and_the_way_out(tmp_path: Path) -> None:
@@ -114,6 +121,6 @@ def test_a_damaged_or_missing_file_names_itself_and_the_way_out(tmp_path: Path) 
 
 
 def test_text_vectors_of_another_encoder_are_refused() -> None:
-    _, side, _ = made(np.random.default_rng(4))
+    _, _, side = made(np.random.default_rng(5))
     with pytest.raises(ArtifactError, match="wanted 6 dimensions"):
         AlignedPhotoEncoder(side).encode_queries(["q"], np.ones((1, 5), dtype=np.float32))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,12 @@ from PIL import Image, ImageDraw
 
 from adamroute.artifacts import Manifest
 from adamroute.config import Config
-from adamroute.errors import ArtifactError, ShopError
+from adamroute.errors import ArtifactError, ConfigError, ShopError
+from adamroute.models.photos import photo_features
 from adamroute.progress import SILENT, Advance
+from adamroute.recall.aligned import fuse_items
+from adamroute.recall.alignment import Alignment
+from adamroute.recall.branches import load_text_encoder
 from adamroute.recall.build import run_build
 from adamroute.recall.loaded import RecallIndex, load_index
 from adamroute.routing.theta import Theta
@@ -70,8 +75,8 @@ def write_items(folder: Path, rows: list[dict[str, str]]) -> None:
     (folder / "items.jsonl").write_text(text, encoding="utf-8")
 
 
-def config_for(shop: Path, out: Path) -> Config:
-    align = {"seeds": 2, "epochs": 3, "hidden": 16, "dimensions": 8}
+def config_for(shop: Path, out: Path, artefact: Path | None = None) -> Config:
+    align = {"seeds": 2, "epochs": 3, "hidden": 16, "dimensions": 8, "artefact": artefact}
     return Config.model_validate(
         {"name": "drawn", "shop": shop, "out": out, "encoders": {"align": align, "threads": 1}}
     )
@@ -99,24 +104,70 @@ def test_the_index_holds_one_row_an_item_and_counts_what_is_missing(
 ) -> None:
     config, manifest = built
     assert array(config, "text.npy").shape == (12, 384)
-    assert array(config, "mm.npy").shape == (12, 384 + 2 * 8)
+    assert array(config, "mm.npy").shape == (12, 384)
     assert array(config, "text.npy").dtype == array(config, "mm.npy").dtype == np.float32
     assert manifest.counts["items"] == 12
     assert manifest.counts["photos"] == 11
     assert manifest.counts["items_without_photo"] == 1
     assert manifest.counts["problems"] == {"missing_photos": 1}
-    # 12 listings, and 12 pairs of views whose second names the same first clause: 36 texts.
-    assert manifest.counts["text_vectors_computed"] == 36
+    assert manifest.counts["text_vectors_computed"] == 12
+    # Three an item; one item's query view is its looks and no more, as its first view.
+    assert manifest.counts["text_views_computed"] == 35
+    assert manifest.counts["multimodal_encoder"] == "aligned-photo"
     # The rectangles of rugs and lamps are the same picture, so content is computed once: 4 + 4.
     assert manifest.counts["photo_features_computed"] == 8
     assert not list(config.out.glob("*.partial"))
 
 
-def test_an_item_without_photo_has_the_mean_of_the_photo_vectors(
+def test_an_item_without_photo_is_placed_by_its_words_alone(
+    built: tuple[Config, Manifest], index: RecallIndex
+) -> None:
+    place = Alignment.load(built[0].stage("index") / "alignment.npz").space.place
+    looks = index.text_encoder.encode(["black lamp"])
+    words = place(array(built[0], "text.npy")[11:]) + place(looks)  # .2 of each, then unit length
+    np.testing.assert_allclose(
+        array(built[0], "mm.npy")[11], words[0] / np.linalg.norm(words), atol=1e-5
+    )
+
+
+def test_a_new_photo_is_embedded_by_the_stored_alignment(
     built: tuple[Config, Manifest],
 ) -> None:
-    photo = array(built[0], "mm.npy")[:, 384:]
-    np.testing.assert_allclose(photo[11], photo[:11].mean(axis=0), atol=1e-6)
+    """What the build wrote is enough: no fit, and the same vector as in the index."""
+    config, _ = built
+    alignment = Alignment.load(config.stage("index") / "alignment.npz")
+    photo = config.shop / "images" / "4.png"
+    features = photo_features([photo], 1, SILENT)
+    text = array(config, "text.npy")[4:5]
+    looks = load_text_encoder(config.encoders).encode(["red rug"])
+    place = alignment.space.place
+    item = fuse_items(place(text), place(looks), alignment.head.place(features), 0.2, 0.2)
+    np.testing.assert_allclose(item, array(config, "mm.npy")[4:5], atol=1e-5)
+
+
+def test_another_builds_alignment_can_be_used_instead_of_a_fit(
+    built: tuple[Config, Manifest], tmp_path: Path
+) -> None:
+    stored = tmp_path / "learned.npz"
+    stored.write_bytes((built[0].stage("index") / "alignment.npz").read_bytes())
+    shop = draw_shop(tmp_path / "shop")
+    config = config_for(shop, tmp_path / "out", artefact=stored)
+    manifest = run_build(config, Interrupted())  # which a fit would end
+    assert manifest.outputs == built[1].outputs
+    assert manifest.hash != built[1].hash  # it says that it was not fitted here
+    rows = read_items(shop)
+    rows[0]["color"] = "purple"
+    write_items(shop, rows)
+    run_build(config, Interrupted())
+    same = (array(config, "mm.npy") == array(built[0], "mm.npy")).all(axis=1)
+    assert np.flatnonzero(~same).tolist() == [0]  # no other item moved
+    alignment = Alignment.load(stored)
+    replace(alignment, text_encoder="other").save(stored)
+    with pytest.raises(ArtifactError, match=r"learned\.npz: fitted on 'other'"):
+        run_build(config, SILENT)
+    stored.unlink()
+    with pytest.raises(ConfigError, match=r"no file .*learned\.npz"):
+        run_build(config, SILENT)
 
 
 def test_loading_gives_every_item_as_the_shop_has_it(index: RecallIndex) -> None:
@@ -169,7 +220,8 @@ def test_only_changed_content_is_encoded_again(tmp_path: Path) -> None:
     write_items(shop, rows)
     Image.new("RGB", (32, 32), "orange").save(shop / "images" / "3.png")
     second = run_build(config, SILENT)
-    assert second.counts["text_vectors_computed"] == 2  # the listing and the view with its clause
+    assert second.counts["text_vectors_computed"] == 1
+    assert second.counts["text_views_computed"] == 1  # the view with its clause
     assert second.counts["photo_features_computed"] == 1
     assert second.hash != first.hash
     new = array(config, "text.npy")
@@ -185,7 +237,7 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
     (config.stage("index") / "manifest.json").unlink()
     second = run_build(config, SILENT)
     assert second.outputs == first.outputs
-    assert second.counts["text_vectors_computed"] == 36
+    assert second.counts["text_vectors_computed"] == 12
 
 
 class Interrupted:
@@ -213,7 +265,7 @@ def test_an_interrupted_build_leaves_the_old_index_and_keeps_what_was_encoded(
     assert manifest.counts["photo_features_computed"] == 0
 
 
-def test_a_shop_without_photos_works_by_text(tmp_path: Path) -> None:
+def test_a_shop_without_photos_works_by_its_words(tmp_path: Path) -> None:
     shop = draw_shop(tmp_path / "shop")
     text = (shop / "shop.yaml").read_text(encoding="utf-8")
     (shop / "shop.yaml").write_text(text.replace("  image: image\n", ""), encoding="utf-8")
@@ -221,9 +273,9 @@ def test_a_shop_without_photos_works_by_text(tmp_path: Path) -> None:
     assert run_build(config, SILENT).counts["photos"] == 0
     index = load_index(config.stage("index"), threads=1)
     queries = index.encode(["a blue rug", "lamp number 8"])
-    for text_query, mm_query in zip(queries.text, queries.mm, strict=True):
-        by_text = index.recall.text.search(text_query, 12).rows
-        assert index.recall.mm.search(mm_query, 12).rows.tolist() == by_text.tolist()
+    blue_rug, lamp = (index.recall.mm.search(query, 12).rows for query in queries.mm)
+    assert blue_rug[0] == 6  # rugs are 4 to 7, red, green, blue, black
+    assert index.categories[lamp[0]] == "lamp"
 
 
 class OtherEncoder:

@@ -152,6 +152,7 @@ def index(encoder: WordEncoder) -> RecallIndex:
         ids=IDS,
         titles=tuple(i.replace("-", " ") for i in IDS),
         texts=TEXTS,
+        profile_texts=TEXTS,
         categories=CATEGORIES,
         images=("a.png", "b.png", "c.png", "d.png", None, None),
         visual=tuple({"colour": look} if look else {} for look in LOOKS),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import numpy as np
 import pytest
 
 from adamroute.errors import RequestError
+from adamroute.routing.answer import TeacherAnswer
+from adamroute.routing.teacher import Teacher
 from adamroute.routing.theta import Theta
 from adamroute.scoring.profiles import PreferenceProfile
-from adamroute.shop.catalogue import Interaction
-from serving.nodes import Ask, Recall, Shopper, VectorCache
+from adamroute.shop.catalogue import Interaction, Request
+from serving.nodes import Ask, Recall, Shopper, Teach, VectorCache
 from tests.serving.house import WordEncoder, nodes
 
 GIVEN = (Interaction("green-lamp", True, 0.0), Interaction("cable", False, 1.0))
@@ -130,3 +133,30 @@ def test_the_cache_forgets_what_was_asked_longest_ago() -> None:
     assert encoder.seen == []
     cache.of(["lamp"])
     assert encoder.seen == ["lamp"]
+
+
+def test_the_teacher_takes_one_request_at_a_time_and_still_answers_pings() -> None:
+    entered, leave = threading.Event(), threading.Event()
+    begun: list[str] = []
+
+    class Slow(Teacher):
+        def decide(self, request: Request) -> TeacherAnswer:
+            begun.append(request.request_id)
+            entered.set()
+            assert leave.wait(10)
+            return super().decide(request)
+
+    async def busy() -> tuple[str, str, TeacherAnswer]:
+        house = nodes().teacher._teacher
+        teach = Teach(Slow(house.index, house.snapshot, house.policy, evidence=5, neighbours=5))
+        first = asyncio.ensure_future(teach.decide(Request("r1", "ann", "rug", ())))
+        second = asyncio.ensure_future(teach.decide(Request("r2", "ann", "rug", ())))
+        await asyncio.to_thread(entered.wait, 10)
+        ping, waiting = await teach.ping(), ",".join(begun)
+        second.cancel()
+        leave.set()
+        return ping, waiting, await first
+
+    ping, waiting, answer = asyncio.run(busy())
+    assert (ping, waiting, answer.request_id) == ("ready", "r1", "r1")
+    assert begun == ["r1"]  # the second was given up before its turn

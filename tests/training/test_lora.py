@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from adamroute.config import StudentConfig
+from adamroute.models.backbone import encoder_of, load_backbone
 from adamroute.models.lora_student import LoraStudent
-from adamroute.models.smollm import encoder_of, load_backbone
 from adamroute.routing.prompt import PromptRenderer
 from adamroute.routing.theta import Bins, Theta
 from adamroute.scoring.profiles import PreferenceProfile

@@ -1,0 +1,97 @@
+"""Who took what, and who asked for what, of a public set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adamroute.progress import Progress
+from adamroute.shop.amazon.lines import kilobytes
+from adamroute.shop.amazon.reviews import read_reviews
+from adamroute.shop.amazon.sources import PublicSet, Role
+from adamroute.shop.amazon.taira import TairaQuery, read_taira_queries, read_taira_users
+from adamroute.shop.tables import read_table
+
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class People:
+    """Rows of a shop folder's tables, before it is known which items the metadata has."""
+
+    interactions: tuple[Row, ...]
+    queries: tuple[TairaQuery, ...]
+    corpus: frozenset[str] | None  # items to keep; None keeps all of the metadata
+
+
+def read_people(
+    made_of: PublicSet,
+    sources: Mapping[Role, tuple[Path, ...]],
+    progress: Progress,
+    problems: Counter[str],
+) -> People:
+    """People of a set whose files are all there."""
+    if made_of.has_queries:
+        return _taira(sources, problems)
+    return _reviewers(sources["reviews"], progress)
+
+
+def query_rows(query: TairaQuery, *, each_copy: bool) -> Iterator[Row]:
+    """The row of a query, with `copies`; or a row for each copy of it."""
+    row = {
+        "user_id": query.user_id,
+        "query": query.text,
+        "target_id": query.target_id,
+        "kind": query.kind,
+    }
+    if not each_copy:
+        yield {"query_id": f"q{query.place}", **row, "copies": query.copies}
+        return
+    for copy in range(1, query.copies + 1):
+        name = f"q{query.place}" if copy == 1 else f"q{query.place}-{copy}"
+        yield {"query_id": name, **row, "copies": 1}
+
+
+def _taira(sources: Mapping[Role, tuple[Path, ...]], problems: Counter[str]) -> People:
+    """TAIRA's users: those who ask without what they ask for, the others with all they took."""
+    queries = read_taira_queries(sources["queries"][0], problems)
+    histories = dict(read_taira_users(sources["users"][0]))
+    asked: dict[str, set[str]] = {}
+    for query in queries:
+        asked.setdefault(query.user_id, set()).add(query.target_id)
+        problems["queries_without_user"] += query.user_id not in histories
+    for user_id, targets in asked.items():
+        own = [item for q in queries if q.user_id == user_id for item in q.history]
+        histories[user_id] = tuple(i for i in dict.fromkeys(own) if i not in targets)
+    rows = tuple(
+        {"user_id": user_id, "item_id": item_id, "label": "pos"}
+        for user_id, items in histories.items()
+        for item_id in items
+    )
+    return People(rows, queries, _listed(sources["catalogue"]))
+
+
+def _listed(paths: Sequence[Path]) -> frozenset[str] | None:
+    """Ids of a catalogue file, where there is one."""
+    if not paths:
+        return None
+    table = read_table(paths[0])
+    table.require(("id",), "a catalogue file")
+    return frozenset(row.needed("id") for row in table.rows)
+
+
+def _reviewers(paths: Sequence[Path], progress: Progress) -> People:
+    path = paths[0]
+    with progress.task(f"{path.name} (kB)", kilobytes(path)) as advance:
+        rows = tuple(
+            {
+                "user_id": review.user_id,
+                "item_id": review.item_id,
+                "rating": review.rating,
+                "timestamp": review.time_s,
+            }
+            for review in read_reviews(path, advance)
+        )
+    return People(rows, (), frozenset(str(row["item_id"]) for row in rows))

@@ -1,0 +1,63 @@
+"""One fetched picture: looked at, and made the small JPEG that a shop folder holds."""
+
+from __future__ import annotations
+
+import io
+from typing import Literal
+
+from PIL import Image, UnidentifiedImageError
+
+LONG_SIDE = 224  # px, what the encoders read
+SMALLEST = 16  # px; shops answer with a blank dot where a photo is gone
+MAX_PIXELS = 50_000_000
+_FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
+_QUALITY = 90
+
+Flaw = Literal["wrong_type", "unreadable", "too_small", "too_large"]
+
+
+class PictureError(Exception):
+    """Bytes that are no usable photo; `flaw` is the name to count it under."""
+
+    def __init__(self, flaw: Flaw) -> None:
+        super().__init__(flaw)
+        self.flaw: Flaw = flaw
+
+
+def small_jpeg(data: bytes) -> bytes:
+    """A JPEG of at most 224 px a side; the bytes themselves where they are one already.
+
+    The pixels are decoded, so truncated files are found. PictureError says what is wrong.
+    """
+    try:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            _check_size(image.size)
+            image.load()
+            if image.format == "JPEG" and max(image.size) <= LONG_SIDE and image.mode == "RGB":
+                return data
+            return _shrunk(image)
+    except PictureError:
+        raise
+    except UnidentifiedImageError as error:
+        raise PictureError("wrong_type") from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise PictureError("too_large") from error
+    except Exception as error:  # decoders raise nearly anything on damaged bytes
+        raise PictureError("unreadable") from error
+
+
+def _check_size(size: tuple[int, int]) -> None:
+    width, height = size
+    if min(width, height) < SMALLEST:
+        raise PictureError("too_small")
+    if width * height > MAX_PIXELS:
+        raise PictureError("too_large")
+
+
+def _shrunk(image: Image.Image) -> bytes:
+    image.thumbnail((LONG_SIDE, LONG_SIDE), Image.Resampling.LANCZOS)
+    drawn = image.convert("RGBA")
+    white = Image.new("RGBA", drawn.size, "white")  # see-through parts: white, as shops show them
+    out = io.BytesIO()
+    Image.alpha_composite(white, drawn).convert("RGB").save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue()

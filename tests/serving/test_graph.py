@@ -1,0 +1,83 @@
+"""The application as it is bound, without a cluster: what each replica asks of the machine."""
+
+from __future__ import annotations
+
+import fcntl
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adamroute.config import Config, load_config
+from adamroute.errors import ConfigError
+from adamroute.recall.loaded import load_index
+from serving import parts
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # Ray's own, when its modules load
+    from serving.graph import build_app
+
+ROOT = Path(__file__).resolve().parents[2]
+NODES = ("router", "recall", "scorer", "teacher")
+
+
+def headline(run: Config) -> Config:
+    """configs/qwen3-gpu.yaml over the stages of a small finished run."""
+    config = load_config(ROOT / "configs" / "qwen3-gpu.yaml")
+    return config.model_copy(update={"shop": run.shop, "out": run.out})
+
+
+def resources(config: Config) -> dict[str, dict[str, Any]]:
+    """ray_actor_options of every deployment that the ingress is bound to, and of itself."""
+    ingress = build_app(config)._bound_deployment
+    bound = {name: ingress.init_kwargs[name]._bound_deployment for name in NODES}
+    return {d.name: d.ray_actor_options for d in (*bound.values(), ingress)}
+
+
+def test_the_headline_system_shares_one_gpu_among_its_replicas(tiny_run: Config) -> None:
+    asked = resources(headline(tiny_run))
+    assert {name: options["num_gpus"] for name, options in asked.items()} == {
+        "router": 0.05, "recall": 0.13, "scorer": 0.35, "teacher": 0.47, "ingress": 0.0,
+    }  # fmt: skip
+    assert sum(options["num_gpus"] for options in asked.values()) == pytest.approx(1.0)
+    assert all(options["num_cpus"] > 0 for options in asked.values())
+
+
+def test_without_shares_no_replica_asks_for_a_gpu(tiny_run: Config) -> None:
+    asked = resources(tiny_run)
+    assert {options["num_gpus"] for options in asked.values()} == {0.0}
+
+
+def test_tiny_and_gpu_config_are_one_graph() -> None:
+    tiny, gpu = (load_config(ROOT / "configs" / f"qwen3-{name}.yaml") for name in ("tiny", "gpu"))
+    for config in (tiny, gpu):
+        assert (config.encoders.text, config.encoders.multimodal) == ("qwen3", "qwen3-vl")
+        assert (config.teacher.policy, config.scorer.kind) == ("llm", "llm")
+        assert config.profiler.kind == "llm"
+        assert set(config.served_engines) == {"scorer", "teacher"}
+        assert config.served_engines["scorer"] == config.served_engines["teacher"]
+    assert gpu.student.backbone == "Qwen/Qwen3-0.6B"
+    assert gpu.scorer.llm.model == "Qwen/Qwen3-8B"
+    assert gpu.teacher.llm is not None
+    assert gpu.teacher.llm.model == "Qwen/Qwen3-8B"
+    assert gpu.profiler.llm is not None
+    assert gpu.profiler.llm.model == "Qwen/Qwen3-VL-8B-Instruct"
+
+
+def test_faiss_without_a_gpu_says_so_and_names_both_ways_out(tiny_run: Config) -> None:
+    with pytest.raises(ConfigError, match=r"faiss-cpu.*adamroute\[gpu\].*recall_device: cpu"):
+        load_index(tiny_run.stage("index"), 1, device="gpu")
+
+
+def test_engines_of_one_run_start_one_after_the_other(tmp_path: Path, tiny_run: Config) -> None:
+    config = tiny_run.model_copy(update={"out": tmp_path})
+    lock = tmp_path / parts.ENGINE_LOCK
+    with (
+        parts.engine_alone(config),
+        lock.open("w") as other,
+        pytest.raises(BlockingIOError),
+    ):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with lock.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
