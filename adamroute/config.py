@@ -88,6 +88,8 @@ class VllmConfig(Section):
 
     max_model_len: Annotated[int, Field(ge=256)] = 8192  # tokens of a prompt and its reply
     gpu_memory_utilization: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
+    # Of the cache of prompts. None: what the utilization leaves; on a CPU, set it.
+    kv_cache_gib: Annotated[float, Field(gt=0.0)] | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     enforce_eager: bool = False  # no CUDA graphs: slower, starts sooner
     images: Annotated[int, Field(ge=0)] = 0  # most images a prompt

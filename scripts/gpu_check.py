@@ -86,8 +86,10 @@ def gpus() -> list[str]:
 
 def written(path: Path | None, folder: Path, *, tiny: bool) -> Path:
     """The config with a small generated shop, below `folder`."""
+    source = path or (TINY if tiny else GPU)
+    load_config(source)
     folder.mkdir(parents=True, exist_ok=True)
-    plain = (path or (TINY if tiny else GPU)).read_text(encoding="utf-8")
+    plain = source.read_text(encoding="utf-8")
     if tiny:
         models = folder / "tiny-models"
         plain = plain.replace(TINY_MODELS, str(models))

@@ -12,13 +12,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from adamroute.models.tiny.checkpoints import WRITERS
+from adamroute.models.tiny.checkpoints import SERVED_SEED, WRITERS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/tiny-models"))
-    parser.add_argument("--seed", type=int, default=0, help="of all weights (default: 0)")
+    parser.add_argument("--seed", type=int, default=SERVED_SEED, help="of all weights")
     options = parser.parse_args()
     for name, write in WRITERS.items():
         print(write(options.out / name, seed=options.seed), flush=True)

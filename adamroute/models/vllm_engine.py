@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from adamroute.config import VllmConfig
 from adamroute.errors import EngineError
+from adamroute.hardware import GIB
 
 if TYPE_CHECKING:
     from vllm import LLM
@@ -43,6 +44,9 @@ def load_engine(model: str, settings: VllmConfig) -> LLM:
             model=model,
             max_model_len=settings.max_model_len,
             gpu_memory_utilization=settings.gpu_memory_utilization,
+            kv_cache_memory_bytes=int(settings.kv_cache_gib * GIB)
+            if settings.kv_cache_gib
+            else None,
             dtype=settings.dtype,
             enforce_eager=settings.enforce_eager,
             limit_mm_per_prompt={"image": settings.images, "video": 0},
@@ -53,7 +57,8 @@ def load_engine(model: str, settings: VllmConfig) -> LLM:
     except Exception as error:  # vLLM, torch and the hub's client each raise their own
         raise EngineError(
             f"vLLM could not load {model!r}: {_first_line(error)}. Check the model's id or "
-            "folder, max_model_len and gpu_memory_utilization (other engines on the GPU count)"
+            "folder, max_model_len, gpu_memory_utilization (other engines on the GPU count) and, "
+            "in a server, that serve.gpus gives this replica a share of a GPU"
         ) from error
 
 

@@ -18,7 +18,7 @@ from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex
 from adamroute.recall.replay import regret
 from adamroute.routing.answer import TeacherAnswer
-from adamroute.routing.loaded import REPLIES_FILE, load_teacher, read_teacher_file
+from adamroute.routing.loaded import REPLIES_FILE, load_teacher
 from adamroute.routing.teacher import CHUNK
 from adamroute.routing.theta import Theta
 from adamroute.shop.catalogue import Query, Shop
@@ -34,12 +34,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Ranks of wanted items: of pseudo-queries (as seen and matched), of real train queries."""
+    """Ranks of wanted items: of pseudo-queries, and of real train queries."""
 
     pseudo_text: Array  # [P]
     pseudo_mm: Array
-    matched_text: Array  # [P], after difficulty matching
-    matched_mm: Array
     real_text: Array  # [R]
     real_mm: Array
 
@@ -145,10 +143,8 @@ def _at_k(choice: Choice, known: Known) -> Array:
 def _ranks(labels: Path, train: Known) -> Ranks:
     """Pseudo-queries of the last labelling round, and the train queries they stand for."""
     pairs = np.array(list(_last_round(labels / TRACES_FILE)), np.int64).reshape(-1, 2)
-    matched = read_teacher_file(labels).difficulty.matched(pairs[:, 0], pairs[:, 1])
     text, mm = pairs.astype(np.float64).T
-    real = train.text.astype(np.float64), train.mm.astype(np.float64)
-    return Ranks(text, mm, *matched, *real)
+    return Ranks(text, mm, train.text.astype(np.float64), train.mm.astype(np.float64))
 
 
 def _last_round(traces: Path) -> Iterator[tuple[int, int]]:

@@ -56,21 +56,19 @@ def hardness(ranks: Ranks) -> dict[BranchName, Hardness]:
     """Pseudo-queries against real ones in both branches; empty where either are none."""
     if not len(ranks.pseudo_text) or not len(ranks.real_text):
         return {}
-    branches: Mapping[BranchName, tuple[Array, Array, Array]] = {
-        "text": (ranks.pseudo_text, ranks.matched_text, ranks.real_text),
-        "multimodal": (ranks.pseudo_mm, ranks.matched_mm, ranks.real_mm),
+    branches: Mapping[BranchName, tuple[Array, Array]] = {
+        "text": (ranks.pseudo_text, ranks.real_text),
+        "multimodal": (ranks.pseudo_mm, ranks.real_mm),
     }
     return {
         name: Hardness(
             n_pseudo=len(pseudo),
             n_real=len(real),
             median_pseudo=float(np.median(pseudo)),
-            median_matched=float(np.median(matched)),
             median_real=float(np.median(real)),
-            distance_raw=ks_distance(pseudo, real),
-            distance_matched=ks_distance(matched, real),
+            distance=ks_distance(pseudo, real),
         )
-        for name, (pseudo, matched, real) in branches.items()
+        for name, (pseudo, real) in branches.items()
     }
 
 

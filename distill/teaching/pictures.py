@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from distill.pictures import COLOURS, INK, LABELS, MUTED, Dot, draw_dots, legend, panels
+from distill.pictures import COLOURS, INK, LABELS, Dot, draw_dots, legend, panels
 from distill.teaching.measure import Array, Ranks
 from distill.teaching.schema import ROWS, RowName, TeacherReport
 
@@ -42,26 +42,20 @@ def draw_rows(report: TeacherReport, path: Path) -> None:
 def draw_hardness(ranks: Ranks, path: Path) -> None:
     """Share of queries whose item has at most this rank, a panel a branch."""
     with panels(path, 2, width=4.6, height=4.2) as (left, right):
-        _draw_branch(left, ranks.pseudo_text, ranks.matched_text, ranks.real_text)
-        _draw_branch(right, ranks.pseudo_mm, ranks.matched_mm, ranks.real_mm)
+        _draw_branch(left, ranks.pseudo_text, ranks.real_text)
+        _draw_branch(right, ranks.pseudo_mm, ranks.real_mm)
         left.set_title("Text branch", fontsize=11)
         right.set_title("Multimodal branch", fontsize=11)
         left.set_ylabel("queries, %")
 
 
-def _draw_branch(axes: Axes, pseudo: Array, matched: Array, real: Array) -> None:
-    lines = (
-        ("real train queries", real, INK, "-", 2.2),
-        ("pseudo-queries", pseudo, COLOURS["teacher"], "-", 2.2),
-        ("pseudo-queries, matched", matched, MUTED, (0, (4, 2)), 1.6),
-    )
-    for label, values, colour, dashes, width in lines:
+def _draw_branch(axes: Axes, pseudo: Array, real: Array) -> None:
+    lines = (("real train queries", real, INK), ("pseudo-queries", pseudo, COLOURS["teacher"]))
+    for label, values, colour in lines:
         share = 100 * np.arange(1, len(values) + 1) / len(values)
-        axes.step(
-            np.sort(values), share, where="post", color=colour, ls=dashes, lw=width, label=label
-        )
+        axes.step(np.sort(values), share, where="post", color=colour, lw=2.2, label=label)
     axes.set_xscale("log")
-    most = max(values.max() for _, values, *_ in lines)
+    most = max(pseudo.max(), real.max())
     ticks = [10**n for n in range(9) if 10**n <= most]
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.set_xlabel("rank of the item asked for, at most")

@@ -35,10 +35,8 @@ class Hardness(Part):
     n_pseudo: Count
     n_real: Count
     median_pseudo: Amount
-    median_matched: Amount  # after difficulty matching
     median_real: Amount
-    distance_raw: Share  # Kolmogorov-Smirnov: the widest gap between two distribution functions
-    distance_matched: Share
+    distance: Share  # Kolmogorov-Smirnov: the widest gap between two distribution functions
 
 
 class TeacherSlice(Part):

@@ -51,8 +51,6 @@ def taught() -> Taught:
         ranks=Ranks(
             pseudo_text=np.array([1.0, 1.0, 2.0, 4.0]),
             pseudo_mm=np.array([1.0, 1.0, 1.0, 1.0]),
-            matched_text=np.array([3.0, 3.0, 6.0, 12.0]),
-            matched_mm=np.array([5.0, 5.0, 5.0, 5.0]),
             real_text=np.array([3.0, 3.0, 6.0, 12.0]),
             real_mm=np.array([5.0, 9.0]),
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from adamroute.config import AlignConfig
 from adamroute.models.alignment import fit_alignment
@@ -37,6 +38,12 @@ def fitted(features: Array, views: Array, seed: int = 0) -> Alignment:
         threads=1,
         progress=SILENT,
     )
+
+
+def test_weights_that_leave_nothing_for_the_photo_and_more_are_refused() -> None:
+    AlignConfig(text_weight=0.5, look_weight=0.5)
+    with pytest.raises(ValidationError, match="wanted at most 1 together"):
+        AlignConfig(text_weight=0.7, look_weight=0.4)
 
 
 def same_look(views: Array) -> NDArray[np.bool_]:

@@ -145,3 +145,13 @@ def test_a_student_of_another_template_or_tokenizer_is_refused(
         read_student(tmp_path)
     with pytest.raises(ArtifactError, match="bins are tokens"):
         LoraStudent.of(backbone, backbone.model, 64, BINS, tokens)
+
+
+def test_a_student_trained_on_other_weights_of_that_name_is_refused(
+    checkpoint: Path, backbone: Backbone, tmp_path: Path
+) -> None:
+    tokens = bin_tokens(encoder_of(backbone.tokenizer), BINS)
+    trained_on = facts(str(checkpoint), tokens, weights="llama@0123456789abcdef")
+    (tmp_path / STUDENT_FILE).write_text(trained_on.model_dump_json())
+    with pytest.raises(ArtifactError, match=r"trained on llama@0123.* is now .*adamroute train"):
+        LoraStudent.load(tmp_path, threads=1)

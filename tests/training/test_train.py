@@ -17,7 +17,7 @@ from adamroute.routing.linear import LinearStudent
 from adamroute.routing.theta import ALPHAS, Bins, Theta
 from adamroute.scoring.profiles import PreferenceProfile
 from training.heldout import HeldOut, measure
-from training.train import run_train
+from training.train import run_train, stage_settings
 
 BINS = Bins(40)
 
@@ -105,3 +105,10 @@ def test_regret_is_the_best_alpha_at_the_own_budget_less_the_chosen_one() -> Non
 def test_nothing_is_measured_where_nobody_is_held_out() -> None:
     held = HeldOut((), (), np.zeros((0, 4), np.float32), np.zeros((0, 11, 2)), BINS)
     assert measure(always(Theta(0.5, 20)), held, epsilon=0.1) == {}
+
+
+def test_leave_to_download_is_no_reason_to_train_again(tiny_run: Config) -> None:
+    allowed = tiny_run.student.model_copy(update={"allow_download": True})
+    assert stage_settings(tiny_run.model_copy(update={"student": allowed})) == stage_settings(
+        tiny_run
+    )

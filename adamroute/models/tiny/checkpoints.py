@@ -108,6 +108,9 @@ def write_smollm2(folder: Path) -> Path:
     return _save(folder, backbone.model, tokenizer)
 
 
+# Of the seeds 0 to 7 the one whose Qwen3 calls most of a shopper's history relevant, so that the
+# teacher's loop goes on to its end.
+SERVED_SEED = 5
 WRITERS = {  # by folder name, as configs/qwen3-tiny.yaml has them
     "qwen3": write_qwen3,
     "qwen3_vl": write_qwen3_vl,

@@ -29,23 +29,19 @@ def test_the_distance_is_the_widest_gap_of_the_distribution_functions(
         assert ks_distance(*map(np.array, pair)) == pytest.approx(distance)
 
 
-def test_hardness_compares_as_seen_and_matched_in_both_branches() -> None:
+def test_hardness_compares_both_branches() -> None:
     found = hardness(taught().ranks)
     text, mm = found["text"], found["multimodal"]
     assert (text.n_pseudo, text.n_real, mm.n_real) == (4, 4, 2)
-    assert (text.median_pseudo, text.median_matched, text.median_real) == (1.5, 4.5, 4.5)
-    assert text.distance_raw == 0.75  # at 2: three of four pseudo, no real one
-    assert text.distance_matched == 0.0
-    assert mm.distance_raw == 1.0
-    assert mm.distance_matched == 0.5  # at 5: all pseudo, half of the real ones
+    assert (text.median_pseudo, text.median_real) == (1.5, 4.5)
+    assert text.distance == 0.75  # at 2: three of four pseudo, no real one
+    assert mm.distance == 1.0
 
 
 def test_without_pseudo_queries_or_real_ones_there_is_nothing_to_compare() -> None:
     ranks = taught().ranks
     assert hardness(replace(ranks, real_text=NOTHING, real_mm=NOTHING)) == {}
-    assert (
-        hardness(Ranks(NOTHING, NOTHING, NOTHING, NOTHING, ranks.real_text, ranks.real_mm)) == {}
-    )
+    assert hardness(Ranks(NOTHING, NOTHING, ranks.real_text, ranks.real_mm)) == {}
 
 
 def test_differences_are_paired_at_every_budget_and_over_all() -> None:
@@ -84,4 +80,4 @@ def test_folds_are_pooled_request_by_request() -> None:
     assert len(twice.queries) == len(twice.answers) == 8
     assert np.array_equal(twice.at_k["teacher"], np.tile(once.at_k["teacher"], (2, 1)))
     assert len(twice.ranks.real_mm) == 4
-    assert hardness(twice.ranks)["text"].distance_raw == 0.75
+    assert hardness(twice.ranks)["text"].distance == 0.75
