@@ -18,7 +18,7 @@ from adamroute.routing.theta import Bins, Theta
 from adamroute.routing.wording import VERBATIM, Wording
 from adamroute.shop.catalogue import Query, Shop
 from distill.observed import Observed, observe
-from distill.parts import Parts
+from distill.parts import Parts, Record
 from distill.synthetic import SyntheticRequest
 from distill.wording import learn_wording
 
@@ -74,7 +74,12 @@ def learn_basis(
     composition = fit_composition(templates.vectors, kinds, expected, votes, usual)
     constants = _constants(config, shop, difficulty, bins, lam, usual.theta(bins, lam))
     verbatim = constants.evidence_policy(config.teacher, composition, VERBATIM)
-    wording = learn_wording(shop, index, verbatim, config.teacher.evidence, outcomes)
+
+    def learn() -> list[Record]:
+        said = learn_wording(shop, index, verbatim, config.teacher.evidence, outcomes, progress)
+        return [said.model_dump(mode="json")]
+
+    wording = Wording.model_validate(parts.records("wording", learn)[0])
     return Basis(logged, outcomes, requests, templates, composition, constants, wording)
 
 

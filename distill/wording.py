@@ -14,6 +14,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.progress import Advance, Progress
 from adamroute.recall.loaded import RecallIndex
 from adamroute.routing.evidence import EvidencePolicy
 from adamroute.routing.pseudo import PseudoQuery
@@ -25,13 +26,18 @@ from adamroute.store import Snapshot
 from distill.observed import Observed
 
 REQUESTS = 200  # train requests, evenly spaced, whose pseudo-queries are tried
-SAMPLE = 150  # pseudo-queries a kind
-STEPS = 5  # of bisection: to 1/32
+SAMPLE = 120  # pseudo-queries a kind
+STEPS = 4  # of bisection: to 1/16
 LEAST = 20.0  # real queries of a kind that can be matched
 
 
 def learn_wording(
-    shop: Shop, index: RecallIndex, verbatim: EvidencePolicy, evidence: int, real: Observed
+    shop: Shop,
+    index: RecallIndex,
+    verbatim: EvidencePolicy,
+    evidence: int,
+    real: Observed,
+    progress: Progress,
 ) -> Wording:
     """The wording of a shop: `verbatim` writes up to `evidence` queries for each train request.
 
@@ -45,7 +51,8 @@ def learn_wording(
     tasks = loop.tasks([shop.request(queries[place]) for place in places.tolist()])
     written = [q for rewriting in verbatim.pseudo_queries(tasks) for q in rewriting.queries]
     kinds = verbatim.composition.kinds(real.vectors)
-    return fit_wording(wording, index, written, real, kinds)
+    with progress.task("wording of pseudo-queries", len(KINDS) * STEPS) as advance:
+        return fit_wording(wording, index, written, real, kinds, advance)
 
 
 def catalogue_wording(index: RecallIndex) -> Wording:
@@ -62,6 +69,7 @@ def fit_wording(
     written: Sequence[PseudoQuery],
     real: Observed,
     kinds: NDArray[np.float64],
+    advance: Advance,
 ) -> Wording:
     """Hardness per kind; `written` are verbatim, `kinds` is P(kind | q) of real queries, [R, 3].
 
@@ -74,7 +82,7 @@ def fit_wording(
         sample = [query for query in written if query.kind == kind][:SAMPLE]
         if sample and weights.sum() >= LEAST:
             goal = float(np.average(wanted, weights=weights))
-            hardness[kind] = _Dial(wording, index, kind, sample).at(goal)
+            hardness[kind] = _Dial(wording, index, kind, sample, advance).at(goal)
     return wording.at(hardness)
 
 
@@ -86,6 +94,7 @@ class _Dial:
     index: RecallIndex
     kind: Kind
     sample: Sequence[PseudoQuery]
+    advance: Advance  # one a step
 
     def at(self, goal: float) -> float:
         """The hardness whose mean log-rank is nearest to the goal; difficulty rises with it."""
@@ -93,6 +102,7 @@ class _Dial:
         for _ in range(STEPS):
             middle = (low + high) / 2.0
             low, high = (low, middle) if self._difficulty(middle) > goal else (middle, high)
+            self.advance(1)
         return (low + high) / 2.0
 
     def _difficulty(self, hardness: float) -> float:

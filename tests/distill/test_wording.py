@@ -32,28 +32,34 @@ def functional(count: int = 40) -> np.ndarray:
 def test_hard_real_queries_make_hard_wordings_and_easy_ones_easy() -> None:
     index = market_index()
     start = catalogue_wording(index)
-    easy = fit_wording(start, index, written(), real(1), functional())
-    hard = fit_wording(start, index, written(), real(24), functional())
+    easy = fit_wording(start, index, written(), real(1), functional(), lambda _: None)
+    hard = fit_wording(start, index, written(), real(24), functional(), lambda _: None)
     assert easy.hardness["functional"] < 0.1
     assert hard.hardness["functional"] > 0.8
 
 
 def test_kinds_that_no_real_query_has_keep_the_hardness_of_an_unmatched_shop() -> None:
     index = market_index()
-    fitted = fit_wording(catalogue_wording(index), index, written(), real(1), functional())
+    fitted = fit_wording(
+        catalogue_wording(index), index, written(), real(1), functional(), lambda _: None
+    )
     assert fitted.hardness["visual"] == fitted.hardness["mixed"] == UNMATCHED
 
 
 def test_few_real_queries_match_nothing() -> None:
     index = market_index()
     few = int(LEAST) - 1
-    fitted = fit_wording(catalogue_wording(index), index, written(), real(1, few), functional(few))
+    fitted = fit_wording(
+        catalogue_wording(index), index, written(), real(1, few), functional(few), lambda _: None
+    )
     assert fitted.hardness == dict.fromkeys(KINDS, UNMATCHED)
 
 
 def test_the_fitted_wording_reaches_the_real_difficulty() -> None:
     index = market_index()
-    fitted = fit_wording(catalogue_wording(index), index, written(), real(4), functional())
+    fitted = fit_wording(
+        catalogue_wording(index), index, written(), real(4), functional(), lambda _: None
+    )
     said = [fitted.reworded(q.text, q.kind, Random(q.text)) for q in written()]
     encoded = index.encode(said)
     text, mm = index.recall.ranks(encoded.text, encoded.mm, np.array([q.row for q in written()]))
