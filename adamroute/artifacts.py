@@ -19,6 +19,7 @@ from adamroute.errors import ArtifactError
 
 StageConfig = BaseModel | Mapping[str, JsonValue]
 MANIFEST = "manifest.json"
+VERBS = {"profile": "build", "scorer": "train"}  # stages that another stage's verb runs
 FORMAT = 1
 PACKAGES = (
     "faiss-cpu", "faiss-gpu-cu12", "numpy", "peft", "ray", "scikit-learn", "torch",
@@ -69,17 +70,18 @@ def stage_key(stage: str, config: StageConfig, inputs: Mapping[str, str]) -> str
 def read_manifest(folder: Path, stage: str) -> Manifest:
     """The manifest of a finished stage; ArtifactError where the folder is absent or cut short."""
     path = folder / MANIFEST
+    verb = VERBS.get(stage, stage)
     if not path.is_file():
         raise ArtifactError(
             f"{folder}: no {MANIFEST}, so stage '{stage}' is not finished there. "
-            f"Run it first: adamroute {stage} CONFIG (or adamroute run CONFIG)"
+            f"Run it first: adamroute {verb} CONFIG (or adamroute run CONFIG)"
         )
     try:
         manifest = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
     except ValidationError as error:
         raise ArtifactError(
             f"{path}: not a manifest of format {FORMAT} ({error.error_count()} problems). "
-            f"Delete the folder and run: adamroute {stage} CONFIG"
+            f"Delete the folder and run: adamroute {verb} CONFIG"
         ) from error
     if manifest.stage != stage or manifest.format != FORMAT:
         raise ArtifactError(
@@ -120,6 +122,19 @@ def write_manifest(
     )
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
     return manifest
+
+
+def check_replaceable(folder: Path, stage: str) -> None:
+    """ArtifactError where `publish` would delete what no earlier run of this stage wrote."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    try:
+        read_manifest(folder, stage)
+    except ArtifactError as error:
+        raise ArtifactError(
+            f"{folder}: holds something else than an earlier result of '{stage}', which would be "
+            "deleted. Give an empty or new folder"
+        ) from error
 
 
 def write_text(path: Path, text: str) -> None:

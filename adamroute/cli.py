@@ -1,4 +1,4 @@
-"""The command `adamroute`: one verb a stage, `run` for all of them, `serve`, `ask` and `demo`.
+"""The command `adamroute`: a verb a step, `run` for all of them, and verbs that measure or serve.
 
 The only module of the core that may import the stages, and it does so inside its verbs, so that
 `--help` stays quick and a verb pays only for what it uses.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import (
@@ -111,6 +112,13 @@ class LlmConfig(Section):
     price_out: Annotated[float, Field(ge=0.0)] = 0.0  # a million reply tokens
     vllm: VllmConfig = VllmConfig()
 
+    @field_validator("base_url")
+    @classmethod
+    def _holds_no_key(cls, url: str | None) -> str | None:
+        if "@" in urlsplit(url or "").netloc:
+            raise ValueError("a password in a file; put the key into the variable of key_env")
+        return url
+
     @model_validator(mode="after")
     def _fits_engine(self) -> LlmConfig:
         if self.engine == "openai" and not self.base_url:
@@ -146,10 +154,10 @@ class TeacherConfig(Section):
     evidence: Annotated[int, Field(ge=0)] = 5  # T_f, pseudo-queries a request, and m of CONTRACTS
     neighbours: Annotated[int, Field(ge=0)] = 5  # K_c
     rounds: Positive = 2
-    collaborative_start: bool = True  # off: begins at .5/.5, K = 800, and has no neighbours
+    collaborative_start: bool = True  # off: .5/.5, K = min(800, tau), no neighbours
     memory: bool = True  # off: each update sees its own observation alone
     prior_strength: Annotated[float, Field(ge=0.0)] = 40.0  # evidence rows the prior is worth
-    collaborative_share: Share = 0.1  # of the prior, the part the neighbours' thetas hold
+    collaborative_share: Share = 0.1  # of the kinds' weights, the part neighbours' thetas hold
 
     @model_validator(mode="after")
     def _llm_where_asked(self) -> TeacherConfig:
@@ -170,7 +178,6 @@ class LabelConfig(Section):
     synthetic: Annotated[float, Field(ge=0.0)] = 0.2
     synthetic_requests: Annotated[int, Field(ge=0)] = 3000
     shrink: Share = 0.7  # part of each belief taken from the mean of the query's likely kinds
-    temperature: Annotated[float, Field(gt=0.0)] = 0.05
 
 
 class StudentConfig(Section):

@@ -124,7 +124,8 @@ def _only(
 ) -> Candidates:
     """The candidates among `rows`, and the neighbours' items beside them."""
     wanted = frozenset(rows.tolist())
-    kept = [k for k, row in enumerate(found.rows.tolist()) if row in wanted | collaborative]
+    either = wanted | collaborative
+    kept = [k for k, row in enumerate(found.rows.tolist()) if row in either]
 
     def origin_of(k: int) -> Origin:
         if int(found.rows[k]) not in wanted:

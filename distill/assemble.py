@@ -21,7 +21,7 @@ from distill.observed import Observed
 from distill.rows import LabelRow, Source
 from distill.targets import evidence_belief, shrunk, soft_target
 
-AS_OBSERVED = Difficulty()  # real queries, and pseudo-queries worded like them
+AS_OBSERVED = Difficulty()  # real queries, and pseudo-queries written to be as hard
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class _Maker:
 
     def _labels(self, rows: tuple[LabelRow, ...], beliefs: Sequence[Belief]) -> Labels:
         bins, lam = self.basis.constants.bins, self.basis.constants.lam
-        soft = [soft_target(b, bins, lam, self.config.temperature) for b in beliefs]
+        soft = [soft_target(b, bins, lam) for b in beliefs]
         return Labels(rows, np.stack([b.surface for b in beliefs]), np.stack(soft))
 
 

@@ -57,6 +57,7 @@ from distill.spent import failed_steps, spent
 from distill.synthetic import SyntheticRequest, as_queries_file, synthetic_requests
 
 TRACES_FILE = "traces.jsonl"
+RECIPE = 2  # raise it when the same config and inputs come to mean other labels
 
 
 def run_label(config: Config, progress: Progress) -> Manifest:
@@ -130,7 +131,7 @@ def _told(
 ) -> _Told:
     constants, replies = basis.constants, config.out / REPLIES_FILE
     policy = constants.policy_of(config.teacher, index, basis.composition, basis.wording, replies)
-    likings = stored_likings(shop, index, policy, progress)
+    likings = stored_likings(shop, index, policy, parts, progress)
     first = first_snapshot(shop, index, constants.static, likings)
     teacher = constants.teacher(config.teacher, index, first, policy)
     if shared is not None:
@@ -195,7 +196,8 @@ def _settings(config: Config) -> dict[str, JsonValue]:
     stamps: list[JsonValue] = []
     if config.teacher.policy == "llm":
         stamps += sorted(prompt.stamp for prompt in prompts().values())
-    return {**kept, "teacher": config.teacher.settings(), "prompts": stamps}
+    teacher = config.teacher.settings()
+    return {**kept, "teacher": teacher, "prompts": stamps, "recipe": RECIPE}
 
 
 def _check_same_items(index: RecallIndex, shop: Shop, config: Config) -> None:

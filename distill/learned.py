@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.progress import Advance
-from adamroute.recall.replay import price, recall_surfaces, soft_labels
+from adamroute.recall.replay import recall_surfaces
 from adamroute.routing.answer import TeacherAnswer
+from adamroute.routing.belief import alpha_votes
 from adamroute.routing.confidence import Calibration
 from adamroute.routing.loaded import TeacherFile
 from adamroute.routing.policy import Auto, Verdict, judge
@@ -199,12 +200,10 @@ def _cascade(student: Choice, teacher: Choice, told: Told) -> Choice:
 
 
 def _soft_alpha(answer: TeacherAnswer, constants: TeacherFile) -> Array:
-    """Soft label of the answer's evidence, marginal over alpha, [A]; NaN without evidence."""
+    """Votes of the answer's evidence for each alpha, [A]; NaN without evidence."""
     bins = constants.bins
     if not answer.item_ids:
         return np.full(bins.shape[0], np.nan)
-    text, mm = constants.difficulty.matched(
-        np.array(answer.text_ranks, np.int64), np.array(answer.mm_ranks, np.int64)
-    )
-    surface = recall_surfaces(text, mm, bins).mean(axis=0) - price(bins, constants.lam)
-    return np.asarray(soft_labels(surface).sum(axis=1))
+    text, mm = np.array(answer.text_ranks, np.int64), np.array(answer.mm_ranks, np.int64)
+    votes = alpha_votes(recall_surfaces(text, mm, bins), bins, constants.lam)
+    return np.asarray(votes.mean(axis=0))

@@ -18,7 +18,7 @@ from adamroute.recall.loaded import RecallIndex, load_index
 from adamroute.recall.replay import regret
 from adamroute.routing.confidence import load_calibration
 from adamroute.routing.linear import LinearStudent
-from adamroute.routing.loaded import load_teacher, read_teacher_file
+from adamroute.routing.loaded import REPLIES_FILE, load_teacher, read_teacher_file
 from adamroute.routing.loop import Task
 from adamroute.routing.neighbours import liked_rows
 from adamroute.scoring.features import Asked, encode_parts, item_facts, liked_items
@@ -112,7 +112,7 @@ def load_routers(config: Config, index: RecallIndex) -> Routers:
     return Routers(
         student=LoraStudent.load(config.stage("student"), config.student.threads),
         linear=LinearStudent.load(config.stage("student")),
-        teacher=load_teacher(labels, index, config),
+        teacher=load_teacher(labels, index, config, config.out / REPLIES_FILE),
         constants=read_teacher_file(labels),
         calibration=calibration,
         on_uncertified=config.calibration.on_uncertified,

@@ -96,6 +96,11 @@ def run_profile(config: Config, progress: Progress, engine: ChatEngine | None = 
         engine = chat_engine(profiler.llm, config.out / "cache" / REPLIES_FILE)
     engine.check()
     rows, counts = profile_items(items, engine, profiler.llm.max_tokens, progress)
+    if counts["failures"]:
+        progress.note(
+            f"profile: {counts['failures']} of {len(rows)} items keep the shop's columns alone; "
+            f"delete {folder} and run again to ask for them"
+        )
     with publish(folder) as scratch:
         lines = "".join(f"{row.model_dump_json()}\n" for row in rows)
         write_text(scratch / PROFILES_FILE, lines)

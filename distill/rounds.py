@@ -20,12 +20,18 @@ from adamroute.routing.answer import TeacherAnswer
 from adamroute.routing.loop import Liking, Policy
 from adamroute.routing.teacher import CHUNK, RankPair, Teacher
 from adamroute.routing.theta import Theta
-from adamroute.scoring.profiles import preference_text, profile_of, traits_by_id
+from adamroute.scoring.profiles import (
+    PreferenceProfile,
+    preference_text,
+    profile_of,
+    traits_by_id,
+)
 from adamroute.shop.catalogue import Query, Request, Shop
 from adamroute.store import ProfileStore, Snapshot, UserRecord
 from distill.parts import Parts, Record
 
 _ANSWER = TypeAdapter(TeacherAnswer)
+_LIKING = TypeAdapter(Liking)
 
 
 @dataclass(frozen=True)
@@ -39,9 +45,12 @@ class Round:
 
 
 def stored_likings(
-    shop: Shop, index: RecallIndex, policy: Policy, progress: Progress
+    shop: Shop, index: RecallIndex, policy: Policy, parts: Parts, progress: Progress
 ) -> dict[str, Liking]:
-    """p_u of every user's whole history by the policy, as the store will hold it."""
+    """p_u of every user's whole history by the policy, as the store will hold it.
+
+    Kept in `parts`: rounds rest on them, so a restarted run must not ask again.
+    """
     traits = traits_by_id(index.ids, index.categories, index.visual)
     requests = [Request(name, name, "", shop.histories[name]) for name in sorted(shop.histories)]
     likings: dict[str, Liking] = {}
@@ -49,10 +58,18 @@ def stored_likings(
         for start in range(0, len(requests), CHUNK):
             chunk = requests[start : start + CHUNK]
             drafts = [profile_of(request.history, traits) for request in chunk]
-            said = policy.preferences(chunk, drafts)
+            like = partial(_like, policy, chunk, drafts)
+            said = map(_LIKING.validate_python, parts.records(f"preferences-{start:06d}", like))
             likings |= {r.request_id: liking for r, liking in zip(chunk, said, strict=True)}
             advance(len(chunk))
     return likings
+
+
+def _like(
+    policy: Policy, requests: Sequence[Request], drafts: Sequence[PreferenceProfile]
+) -> list[Record]:
+    said = policy.preferences(requests, drafts)
+    return [_LIKING.dump_python(liking, mode="json") for liking in said]
 
 
 def first_snapshot(

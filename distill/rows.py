@@ -28,7 +28,7 @@ class LabelRow:
     query: str
     source: Source
     item_ids: tuple[str, ...]  # evidence rows; the target itself for outcome and synthetic rows
-    text_ranks: tuple[int, ...]  # as observed, before difficulty matching
+    text_ranks: tuple[int, ...]  # as observed; targets match those of synthetic rows
     mm_ranks: tuple[int, ...]
     theta: Theta  # the teacher's answer; elsewhere the best bin of the row's target
     theta0: Theta | None  # the collaborative start, teacher rows only

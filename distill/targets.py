@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adamroute.recall.replay import Surface, price, recall_surfaces
+from adamroute.recall.replay import LABEL_TEMPERATURE, Surface, price, recall_surfaces
 from adamroute.routing.belief import Belief, alpha_votes
 from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.theta import Bins
@@ -46,8 +46,8 @@ def shrunk(own: Belief, expected: Belief, shrink: float) -> Belief:
     )
 
 
-def soft_target(belief: Belief, bins: Bins, lam: float, temperature: float) -> Surface:
+def soft_target(belief: Belief, bins: Bins, lam: float) -> Surface:
     """Soft label [A, K] of one belief at this price of K."""
-    logits = (belief.surface - price(bins, lam)) / temperature
+    logits = (belief.surface - price(bins, lam)) / LABEL_TEMPERATURE
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(belief.votes[:, None] * odds / odds.sum(axis=1, keepdims=True))

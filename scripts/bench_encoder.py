@@ -27,6 +27,7 @@ from adamroute.recall.aligned import AlignedPhotoEncoder, QuerySide
 from adamroute.recall.aligned_branch import Material, find_alignment, gather, place_items
 from adamroute.recall.alignment import Alignment
 from adamroute.recall.encoders import TextEncoder, Vectors
+from adamroute.recall.index import BranchIndex
 from adamroute.recall.loaded import RecallIndex, load_index
 from adamroute.shop.catalogue import Item, Query, Shop
 from adamroute.shop.folder import read_shop
@@ -143,12 +144,9 @@ def pairs(
 def recalled(
     asked: Vectors, items: Vectors, shop: Shop, queries: tuple[Query, ...]
 ) -> NDArray[np.bool_]:
-    """Is the target among the best K? Of equal scores the lower row is first."""
-    scores = asked @ items.T
+    """Is the target among the best K, as the index ranks them?"""
     targets = np.array([shop.catalogue.row(query.target_id) for query in queries])
-    own = scores[np.arange(len(queries)), targets][:, None]
-    earlier = np.arange(len(items)) < targets[:, None]
-    return np.asarray(((scores > own) | ((scores == own) & earlier)).sum(axis=1) < K)
+    return np.asarray(BranchIndex(items).ranks(asked, targets) <= K)
 
 
 if __name__ == "__main__":

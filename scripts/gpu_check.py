@@ -70,7 +70,10 @@ def main() -> int:
         except AdamrouteError as error:
             print(f"\ngpu_check: {error}", file=sys.stderr)
             return 2
-        except (subprocess.CalledProcessError, AssertionError, httpx.HTTPError) as error:
+        except subprocess.CalledProcessError as error:
+            print(f"\ngpu_check: {error}", file=sys.stderr)
+            return 2 if error.returncode == 2 else 1  # 2: what a stage wants mended
+        except (AssertionError, httpx.HTTPError) as error:
             print(f"\ngpu_check: {error}", file=sys.stderr)
             return 1
     print("\nall ran")

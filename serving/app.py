@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -38,6 +39,7 @@ _RAY_ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
 }
 MB = 2**20
+NAME = "adamroute"  # of the application, to Serve
 
 
 @contextmanager
@@ -132,9 +134,19 @@ def _run(application: object, limits: ServeConfig, port: int) -> None:
             http_options=HTTPOptions(host=limits.host, port=port),
             logging_config=quiet,
         )
-        serve.run(application, name="adamroute", route_prefix="/", logging_config=quiet)
+        serve.run(application, name=NAME, route_prefix="/", logging_config=quiet)
     except RuntimeError as error:
-        raise ServingError(f"the server did not start: {error}") from error
+        raise ServingError(f"the server did not start: {_reason(error)}") from error
+
+
+def _reason(error: RuntimeError) -> str:
+    """What a replica said that could not start; Ray's words where it was no error of ours."""
+    from ray import serve
+
+    served = serve.status().applications.get(NAME)
+    told = "" if served is None else "\n".join(d.message for d in served.deployments.values())
+    said = re.findall(r"^adamroute\.errors\.\w+: (.+)$", told, re.MULTILINE)
+    return str(said[-1]) if said else str(error)
 
 
 def _stop_ray() -> None:

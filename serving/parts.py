@@ -55,6 +55,11 @@ def check(config: Config) -> Facts:
                     f"{config.stage(name)}: made from {source} {found}, at hand is "
                     f"{hashes[source]}. Run again: adamroute {STAGES[name][1]} CONFIG"
                 )
+    if manifests["labels"].config["teacher"] != config.teacher.settings():
+        raise ArtifactError(
+            f"{config.stage('labels')}: labelled by another teacher than the config's, so what "
+            "falling back gains was never measured. Run again: adamroute label CONFIG"
+        )
     calibration = load_calibration(config.stage("calibration"))
     calibration.check(hashes)
     shared = shared_store(config, manifests["labels"].key, read_only=True)
@@ -100,7 +105,12 @@ def scorer(config: Config) -> Scorer:
 
 
 def teacher(config: Config, index: RecallIndex) -> Teacher:
-    """The full loop; its store is opened read-only."""
+    """The full loop; its store is opened read-only, and no call outlives the request."""
+    llm = config.teacher.llm
+    if llm is not None:
+        quick = {"retries": 0, "timeout_s": min(llm.timeout_s, config.serve.timeout_s)}
+        patient = config.teacher.model_copy(update={"llm": llm.model_copy(update=quick)})
+        config = config.model_copy(update={"teacher": patient})
     return load_teacher(config.stage("labels"), index, config)
 
 

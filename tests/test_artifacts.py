@@ -49,9 +49,28 @@ def test_an_error_leaves_what_stood_there_before(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["index"]
 
 
-def test_a_missing_manifest_says_which_command_makes_it(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="adamroute label CONFIG"):
-        artifacts.read_manifest(tmp_path, "label")
+@pytest.mark.parametrize(
+    ("stage", "verb"), [("label", "label"), ("profile", "build"), ("scorer", "train")]
+)
+def test_a_missing_manifest_says_which_command_makes_it(
+    tmp_path: Path, stage: str, verb: str
+) -> None:
+    with pytest.raises(ArtifactError, match=f"adamroute {verb} CONFIG"):
+        artifacts.read_manifest(tmp_path, stage)
+
+
+def test_only_an_earlier_result_an_empty_or_no_folder_may_be_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    artifacts.check_replaceable(folder, "index")
+    folder.mkdir()
+    artifacts.check_replaceable(folder, "index")
+    seal(folder)
+    artifacts.check_replaceable(folder, "index")
+    with pytest.raises(ArtifactError, match="Give an empty or new folder"):
+        artifacts.check_replaceable(folder, "report")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ArtifactError, match="Give an empty or new folder"):
+        artifacts.check_replaceable(tmp_path / "file", "index")
 
 
 def test_a_broken_or_foreign_manifest_is_refused(tmp_path: Path) -> None:

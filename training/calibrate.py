@@ -21,7 +21,7 @@ from adamroute.progress import Progress
 from adamroute.recall.loaded import load_index
 from adamroute.recall.replay import Ranks, price, recall_surfaces, regret, soft_labels
 from adamroute.routing.confidence import CALIBRATION_FILE
-from adamroute.routing.loaded import load_teacher, read_teacher_file
+from adamroute.routing.loaded import REPLIES_FILE, load_teacher, read_teacher_file
 from adamroute.routing.theta import Theta
 from adamroute.shop.catalogue import Shop
 from adamroute.shop.folds import open_shop
@@ -67,7 +67,10 @@ def _ask_both(config: Config, shop: Shop, progress: Progress) -> Outcomes:
     """What student and teacher answer on the calibration requests, held against the outcomes."""
     index = load_index(config.stage("index"), config.encoders.threads)
     labels = config.stage("labels")
-    constants, teacher = read_teacher_file(labels), load_teacher(labels, index, config)
+    constants, teacher = (
+        read_teacher_file(labels),
+        load_teacher(labels, index, config, config.out / REPLIES_FILE),
+    )
     student = LoraStudent.load(config.stage("student"), config.student.threads)
     queries = known_queries(shop, labels, "calibration")
     requests = [shop.request(query) for query in queries]

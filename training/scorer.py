@@ -34,7 +34,7 @@ from adamroute.config import Config
 from adamroute.errors import LabelError
 from adamroute.progress import Progress
 from adamroute.recall.loaded import RecallIndex, load_index
-from adamroute.routing.loaded import load_teacher, read_teacher_file
+from adamroute.routing.loaded import REPLIES_FILE, load_teacher, read_teacher_file
 from adamroute.routing.neighbours import liked_rows
 from adamroute.routing.theta import Theta
 from adamroute.scoring.features import (
@@ -102,7 +102,7 @@ def replay(
     """Recall, grade and thin out the candidates of every query."""
     requests = [shop.request(query) for query in queries]
     labels = config.stage("labels")
-    tasks = load_teacher(labels, index, config).tasks(requests)
+    tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).tasks(requests)
     time = read_teacher_file(labels).time
     encoded = index.encode([request.query for request in requests])
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])

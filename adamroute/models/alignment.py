@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float32]
 
 BATCH = 512
+FEWEST_STEPS = 11  # of the schedule: a tenth of 10 is the one step that torch divides by zero in
 MIN_STEPS = 4  # an epoch; a small shop gets smaller batches, not fewer steps
 LEARNING_RATE = 1e-3
 WEIGHT_DECAY = 0.1
@@ -140,7 +141,7 @@ class _Network:
         self.log_scale = nn.Parameter(torch.tensor(-math.log(TEMPERATURE)))
 
     def optimiser(self, steps: int) -> tuple[Optimizer, LRScheduler]:
-        """AdamW with a one-cycle schedule over `steps`."""
+        """AdamW with a one-cycle schedule over `steps`, of which the first tenth warms up."""
         import torch
 
         optimiser = torch.optim.AdamW(
@@ -151,7 +152,7 @@ class _Network:
             lr=LEARNING_RATE,
         )
         schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, LEARNING_RATE, total_steps=steps, pct_start=0.1
+            optimiser, LEARNING_RATE, total_steps=max(steps, FEWEST_STEPS), pct_start=0.1
         )
         return optimiser, schedule
 

@@ -45,6 +45,8 @@ class VllmLevels:
             raise EngineError(
                 f"scorer {self._name}: {error}. Is scorer.llm.vllm.max_model_len large enough?"
             ) from error
+        if len(outputs) != len(prompts):
+            raise EngineError(f"scorer {self._name}: {len(outputs)} replies of {len(prompts)}")
         rows = [output.outputs[0].logprobs[0] for output in outputs]
         return np.array([[row[token].logprob for token in self._levels] for row in rows])
 

@@ -67,12 +67,13 @@ def read_student(folder: Path) -> StudentFile:
         facts = StudentFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
         raise ArtifactError(
-            f"{path}: no student ({error}). Run: adamroute train CONFIG"
+            f"{path}: no student ({error}). Delete the folder and run: adamroute train CONFIG"
         ) from error
     if facts.format != FORMAT or facts.prompt != prompt_version():
         raise ArtifactError(
             f"{path}: format {facts.format}, prompt {facts.prompt}; this version has format "
-            f"{FORMAT}, prompt {prompt_version()}. Run: adamroute train CONFIG"
+            f"{FORMAT}, prompt {prompt_version()}. Delete the folder and run: "
+            "adamroute train CONFIG"
         )
     return facts
 
@@ -103,7 +104,7 @@ class LoraStudent:
         if facts.weights not in ("", backbone.weights):
             raise ArtifactError(
                 f"{folder}: trained on {facts.weights}, backbone '{facts.backbone}' is now "
-                f"{backbone.weights}. Run: adamroute train CONFIG"
+                f"{backbone.weights}. Delete the folder and run: adamroute train CONFIG"
             )
         merged = PeftModel.from_pretrained(backbone.model, folder / ADAPTER).merge_and_unload()
         merged = merged.to(device())
@@ -119,7 +120,7 @@ class LoraStudent:
         if found != tokens:
             raise ArtifactError(
                 f"student: bins are tokens {tokens}, backbone '{backbone.name}' gives {found}. "
-                "Run: adamroute train CONFIG"
+                "Delete the folder and run: adamroute train CONFIG"
             )
         render = PromptRenderer(encode, max_tokens)
         return cls(model.eval(), render, tokens, bins, backbone.pad_id)

@@ -64,6 +64,8 @@ class VllmChat:
                 use_tqdm=False,
                 chat_template_kwargs={"enable_thinking": False},
             )
+            if len(outputs) != len(asks):  # leftovers of a batch that broke: whose are they?
+                raise RuntimeError(f"{len(outputs)} outputs of {len(asks)} asks")
             return cast("list[RequestOutput | str]", outputs)
         except Exception as error:  # too long a prompt, a schema or image the engine can't take
             if len(asks) == 1:

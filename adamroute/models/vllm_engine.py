@@ -37,7 +37,7 @@ def load_engine(model: str, settings: VllmConfig) -> LLM:
     except ImportError as error:
         raise EngineError(
             "engine vllm: the package vllm is not installed here. "
-            "Run: pip install 'adamroute[gpu]', or use engine: openai with a server"
+            "Run: pip install '.[gpu]' in the checkout, or use engine: openai with a server"
         ) from error
     try:
         return LLM(

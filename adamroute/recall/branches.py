@@ -119,7 +119,8 @@ def vl_branch(
     from adamroute.models.qwen_vl import Photographed
 
     encoder = _vl_encoder(encoders)
-    unreadable: list[int] = []
+    keys = [digest([item.text, photo]) for item, photo in zip(items, photo_hashes, strict=True)]
+    unreadable: set[str] = set()  # not kept, so that a rebuild tries and counts them again
 
     def compute(places: list[int]) -> Array:
         parts = []
@@ -129,13 +130,12 @@ def vl_branch(
                 found = encoder.encode_items(
                     [Photographed(items[place].text, items[place].image) for place in chunk]
                 )
-                unreadable.extend(chunk[place] for place in found.unreadable)
+                unreadable.update(keys[chunk[place]] for place in found.unreadable)
                 parts.append(found.vectors)
                 advance(len(chunk))
         return np.concatenate(parts)
 
-    keys = [digest([item.text, photo]) for item, photo in zip(items, photo_hashes, strict=True)]
-    vectors, computed = VectorCache(cache, "items", encoder.name).fill(keys, compute)
+    vectors, computed = VectorCache(cache, "items", encoder.name).fill(keys, compute, unreadable)
     no_photo = sum(item.image is None for item in items)
     return MultimodalBranch(
         vectors,
@@ -144,7 +144,7 @@ def vl_branch(
         {
             "photos": len(items) - no_photo,
             "items_without_photo": no_photo,
-            "photos_unreadable_by_encoder": len(unreadable),
+            "photos_unreadable_by_encoder": sum(key in unreadable for key in keys),
             "item_vectors_computed": computed,
         },
     )

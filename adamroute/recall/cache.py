@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -20,15 +20,19 @@ class VectorCache:
 
     def __init__(self, folder: Path, kind: str, encoder: str) -> None:
         self._path = folder / f"{kind}-{digest(encoder)}.npz"
-        self._rows = _read(self._path)
+        self._rows = read_vectors(self._path)
 
     def fill(
-        self, keys: Sequence[str], compute: Callable[[list[int]], Array]
+        self,
+        keys: Sequence[str],
+        compute: Callable[[list[int]], Array],
+        passing: Collection[str] = (),
     ) -> tuple[Array, int]:
         """[N, D] vectors of all keys, and how many were computed now.
 
         `compute` gets the first place of each key not known yet and returns a vector for each. The
-        file then holds exactly these keys: what left the catalogue leaves the cache.
+        file then holds exactly these keys: what left the catalogue leaves the cache. `compute` may
+        put keys into `passing`: their vectors are returned and not kept.
         """
         first = {key: place for place, key in reversed(list(enumerate(keys)))}
         missing = sorted(place for key, place in first.items() if key not in self._rows)
@@ -40,7 +44,8 @@ class VectorCache:
         kept = {key: self._rows[key] for key in first if key in self._rows}
         if fresh or len(kept) != len(self._rows):
             self._rows = kept | fresh
-            _write(self._path, self._rows)
+            lasting = {key: row for key, row in self._rows.items() if key not in passing}
+            write_vectors(self._path, lasting)
         return np.stack([self._rows[key] for key in keys]), len(missing)
 
 
@@ -49,7 +54,8 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(path: Path) -> dict[str, Array]:
+def read_vectors(path: Path) -> dict[str, Array]:
+    """Vectors by key; none where the file is absent, damaged or foreign."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             names, vectors = arrays["keys"].tolist(), arrays["vectors"]
@@ -58,7 +64,11 @@ def _read(path: Path) -> dict[str, Array]:
         return {}  # computing again is the repair
 
 
-def _write(path: Path, rows: dict[str, Array]) -> None:
+def write_vectors(path: Path, rows: Mapping[str, Array]) -> None:
+    """Exactly these vectors, whole or not at all; no file where there are none."""
+    if not rows:
+        path.unlink(missing_ok=True)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     names = sorted(rows)

@@ -210,7 +210,7 @@ def _on_gpu(flat: Any) -> Any:
     if faiss.get_num_gpus() < 1:
         raise ConfigError(
             "serve.recall_device gpu: FAISS sees no GPU here, or was built without (faiss-cpu). "
-            "Run: pip install 'adamroute[gpu]' in an environment without faiss-cpu, give recall "
+            "Run: pip install '.[gpu]' in the checkout, without faiss-cpu beside it, give recall "
             "and teacher a share in serve.gpus, or set recall_device: cpu"
         )
     resources = faiss.StandardGpuResources()

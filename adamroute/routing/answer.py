@@ -40,7 +40,7 @@ class TeacherAnswer:
     theta0: Theta  # the collaborative start
     source: TeacherSource
     item_ids: tuple[str, ...]  # evidence rows, in the order they were observed
-    text_ranks: tuple[int, ...]  # as observed, before difficulty matching
+    text_ranks: tuple[int, ...]  # as observed
     mm_ranks: tuple[int, ...]
     steps: tuple[TraceStep, ...]
     fallbacks: tuple[str, ...]  # names of what the loop had to do without

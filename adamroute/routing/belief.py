@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.recall.replay import LABEL_TEMPERATURE, Surface, price, soft_labels
+from adamroute.recall.replay import Surface, price, soft_labels
 from adamroute.routing.theta import ALPHAS, Bins, Theta
 
 Votes = NDArray[np.float64]  # [A], sums to 1
@@ -35,11 +35,9 @@ class Belief:
         return bins.theta(alpha, int(np.argmax(utility >= utility.max() - 1e-12)))
 
 
-def alpha_votes(
-    surfaces: NDArray[np.float64], bins: Bins, lam: float, temperature: float = LABEL_TEMPERATURE
-) -> NDArray[np.float64]:
+def alpha_votes(surfaces: NDArray[np.float64], bins: Bins, lam: float) -> NDArray[np.float64]:
     """Soft label of each row's surface, summed over K: [..., A, K] to [..., A]."""
-    return np.asarray(soft_labels(surfaces - price(bins, lam), temperature).sum(axis=-1))
+    return np.asarray(soft_labels(surfaces - price(bins, lam)).sum(axis=-1))
 
 
 def mixture(weights: NDArray[np.float64], votes: NDArray[np.float64], surfaces: Surface) -> Belief:

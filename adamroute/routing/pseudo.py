@@ -1,10 +1,10 @@
 """Writes queries that ask for one known item: the teacher's pseudo-queries, synthetic requests.
 
 A pseudo-query must match the real one in kind, length and difficulty (DESIGN, section 4). The
-writer gets kind and length, never the words of the real query; difficulty is matched afterwards on
-the ranks, with factors measured on synthetic requests that this same writer wrote.
+writer gets kind and length, never the words of the real query. Difficulty comes after it: pseudo-
+queries are reworded (wording.py), and the ranks of synthetic requests are matched by a factor.
 
-Limits: the wording is that of templates around listing words; no synonym is ever used.
+Limits: the wording is that of templates around the listing's own words.
 """
 
 from __future__ import annotations

@@ -37,7 +37,13 @@ from adamroute.routing.pseudo import PseudoQuery
 from adamroute.routing.theta import Theta
 from adamroute.routing.words import ItemWords, catalogue_words
 from adamroute.scoring.features import liked_items
-from adamroute.scoring.profiles import Traits, preference_text, profile_of, traits_by_id
+from adamroute.scoring.profiles import (
+    PreferenceProfile,
+    Traits,
+    preference_text,
+    profile_of,
+    traits_by_id,
+)
 from adamroute.shop.catalogue import Interaction, Request
 from adamroute.store import Snapshot
 
@@ -74,17 +80,11 @@ class Teacher:
             for answer in self._chunk(requests[start : start + CHUNK])
         ]
 
-    def likings(self, requests: Sequence[Request]) -> Sequence[Liking]:
-        """p_u of each request by the policy."""
-        drafts = [profile_of(request.history, self._traits) for request in requests]
-        return self.policy.preferences(requests, drafts)
-
     def tasks(
         self, requests: Sequence[Request], likings: Sequence[Liking] | None = None
     ) -> list[Task]:
-        """What the policy will see of each request; `likings` where they are at hand."""
-        said = self.likings(requests) if likings is None else likings
-        profiles = [liking.profile for liking in said]
+        """Each request with p_u of `likings`, or as a server sees it, which asks no policy."""
+        profiles = self._drafts(requests) if likings is None else [x.profile for x in likings]
         vectors, e_prefs = self._encode(requests, [preference_text(p) for p in profiles])
         return [
             Task(
@@ -101,7 +101,7 @@ class Teacher:
 
     def _chunk(self, requests: Sequence[Request]) -> list[TeacherAnswer]:
         start = time.perf_counter()
-        likings = self.likings(requests)
+        likings = self.policy.preferences(requests, self._drafts(requests))
         tasks = self.tasks(requests, likings)
         starts = self._starts(tasks)
         rewritings = self.policy.pseudo_queries(tasks)
@@ -115,6 +115,10 @@ class Teacher:
                 requests, likings, rewritings, memories, strict=True
             )
         ]
+
+    def _drafts(self, requests: Sequence[Request]) -> list[PreferenceProfile]:
+        """p_u by the embedded profiler."""
+        return [profile_of(request.history, self._traits) for request in requests]
 
     def _starts(self, tasks: Sequence[Task]) -> Sequence[Thought]:
         if self.blind is None:

@@ -45,7 +45,7 @@ class Wording(BaseModel):
     related: dict[str, tuple[str, ...]]
 
     def reworded(self, text: str, kind: Kind, rng: Random) -> str:
-        """The same query in other words. A harder wording changes a superset of the words."""
+        """The same query in other words; the draws are the same at any hardness."""
         tokens = text.split()
         content = [place for place, token in enumerate(tokens) if _core(token) not in STOPWORDS]
         left = len(content)

@@ -2,7 +2,7 @@
 
 Attribute filtering (paper, section 3.4): a candidate found by text alone is judged without the
 visual attributes of its profile: its two `*_looks` features are 0 whatever its looks are, and the
-profile that a language model reads names none.
+profile that a language model reads names none beyond what the listing itself says.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def read_profiles(config: Config, catalogue: Catalogue) -> Profiles | None:
     if [row.item_id for row in rows] != [item.item_id for item in catalogue.items]:
         raise ArtifactError(
             f"{folder}: profiles of {len(rows)} items that are not the {len(catalogue)} of the "
-            "shop, in order. Run again: adamroute profile CONFIG"
+            "shop, in order. Run again: adamroute build CONFIG"
         )
     pairs = list(zip(catalogue.items, rows, strict=True))
     return Profiles(
@@ -88,7 +88,7 @@ def read_rows(path: Path) -> list[ProfileRow]:
             except ValidationError as error:
                 raise ArtifactError(
                     f"{path}:{number}: not a profile of format 1 ({error.errors()[0]['msg']}). "
-                    "Run again: adamroute profile CONFIG"
+                    "Run again: adamroute build CONFIG"
                 ) from error
     return rows
 

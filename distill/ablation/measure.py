@@ -14,13 +14,14 @@ from adamroute.progress import Advance, Progress
 from adamroute.recall.dual import Origin
 from adamroute.recall.loaded import RecallIndex, load_index
 from adamroute.recall.replay import recalled
+from adamroute.routing.answer import TeacherAnswer
 from adamroute.routing.loaded import REPLIES_FILE, load_teacher, read_teacher_file
 from adamroute.routing.theta import ALPHAS, Bins, Theta
 from adamroute.shop.catalogue import Query, Request, Shop
 from adamroute.shop.folds import open_shop
 from adamroute.shop.requests import known_queries
 from distill.ablation.peers import (
-    bm25_scores,
+    Bm25,
     fit_weight,
     fusion_scores,
     judged_weights,
@@ -132,13 +133,18 @@ def teacher_choice(bench: Bench, config: Config) -> Choice:
     own = chosen(
         np.array([a.theta.alpha for a in answers]),
         np.array([float(a.theta.budget) for a in answers]),
-        np.array([a.ms for a in answers]),
+        np.array([decision_ms(answer) for answer in answers]),
     )
     return replace(
         own,
         llm_calls=np.array([float(a.llm_calls) for a in answers]),
         tokens=np.array([float(a.tokens) for a in answers]),
     )
+
+
+def decision_ms(answer: TeacherAnswer) -> float:
+    """What deciding took; a kept reply counts with the time that it took when it was asked for."""
+    return max(answer.ms, sum(call.ms for call in answer.calls))
 
 
 def references(bench: Bench) -> dict[RowName, Choice]:
@@ -189,10 +195,9 @@ def _peers(bench: Bench, weight: float, advance: Advance) -> dict[RowName, Outco
     judged = judged_weights(known, desk.judge)
     judging_ms = (time.perf_counter() - start) * 1000.0 / n
     text = chosen(np.ones(n), np.full(n, float(bench.budget)))
+    bm25 = Bm25(bench.index.texts)  # not timed, as no row's index is
     results: dict[RowName, Outcomes] = {
-        "bm25": ranked(
-            bm25_scores(bench.index.texts, [q.text for q in bench.queries]), np.zeros(n), "text"
-        ),
+        "bm25": ranked(bm25.scores([q.text for q in bench.queries]), np.zeros(n), "text"),
         "dense_text": outcomes(known, text, desk, bench.encode_ms),
         "rrf": fusion_outcomes(known, bench.budget, desk, bench.encode_ms),
         "linear_fusion": fused(np.full(n, weight)),

@@ -13,7 +13,7 @@ from distill.ablation.schema import (
     AblationName,
     RowName,
 )
-from distill.pages import percent, points, significance, template
+from distill.pages import percent, points, template
 
 NAMES: Mapping[RowName, str] = {
     "full": "full method",
@@ -72,6 +72,7 @@ def verdict(report: Ablation) -> tuple[str, ...]:
 
 def _told(report: Ablation, name: AblationName) -> str:
     difference = report.rows[name].minus_full["hr@20"]
-    if significance(difference) == "which chance alone could explain":
+    low, high = difference.ci95
+    if low <= 0 <= high:  # chance alone could explain it
         return ""
     return f"{NAMES[name]} {points(difference)}"

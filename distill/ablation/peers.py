@@ -66,21 +66,30 @@ def ranking_outcomes(
     )  # fmt: skip
 
 
-def bm25_scores(texts: Sequence[str], queries: Sequence[str]) -> Iterator[Array]:
-    """[N] BM25 (Lucene, k1 = 1.5, b = .75) of each query; English stop words, no stemming."""
-    import bm25s
+class Bm25:
+    """BM25 (Lucene, k1 = 1.5, b = .75) over N texts; English stop words, no stemming."""
 
-    def words(many: Sequence[str]) -> list[list[str]]:
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Builds the index."""
+        import bm25s
+
+        self._retriever, self._items = bm25s.BM25(), len(texts)
+        self._retriever.index(self._words(texts), show_progress=False)
+
+    def scores(self, queries: Sequence[str]) -> Iterator[Array]:
+        """[N] of each query."""
+        for asked in self._words(queries):  # an empty one makes get_scores fail
+            scores = self._retriever.get_scores(asked) if asked else np.zeros(self._items)
+            yield np.asarray(scores, np.float64)
+
+    @staticmethod
+    def _words(many: Sequence[str]) -> list[list[str]]:
+        import bm25s
+
         found: list[list[str]] = bm25s.tokenize(
             list(many), stopwords="english", return_ids=False, show_progress=False
         )
         return found
-
-    retriever = bm25s.BM25()
-    retriever.index(words(texts), show_progress=False)
-    for asked in words(queries):  # an empty one makes get_scores fail
-        scores = retriever.get_scores(asked) if asked else np.zeros(len(texts))
-        yield np.asarray(scores, np.float64)
 
 
 def fusion_scores(index: RecallIndex, known: Known, weights: Array) -> Iterator[Array]:

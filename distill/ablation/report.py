@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adamroute.artifacts import commit, publish, read_manifest, write_manifest, write_text
+from adamroute.artifacts import (
+    check_replaceable,
+    commit,
+    publish,
+    read_manifest,
+    write_manifest,
+    write_text,
+)
 from adamroute.config import Config, load_config
 from adamroute.errors import ArtifactError, ConfigError
 from adamroute.progress import Progress
@@ -53,13 +60,14 @@ def run_ablate(
     Needs a finished build, label and train. Runs that the config lists beside it are read where
     they are built, and named with what to run where they are not.
     """
+    folder = out or config.stage("ablation")
+    check_replaceable(folder, STAGE)
     bench = set_bench(config)
     listed = config.ablation
     encoders, policies = (
         _others(bench, paths, progress) for paths in (listed.encoders, listed.policies)
     )
     report = build_ablation(bench, ablate(bench, progress), encoders, policies)
-    folder = out or config.stage("ablation")
     inputs = {"index": "build", "labels": "label", "scorer": "scorer"}
     with publish(folder) as scratch:
         write_text(scratch / ABLATION_JSON, report.model_dump_json(indent=2) + "\n")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from adamroute.artifacts import read_manifest
+from adamroute.artifacts import VERBS, read_manifest
 from adamroute.config import Config
 from adamroute.errors import ArtifactError
 from adamroute.recall.loaded import RecallIndex, load_index
-from adamroute.routing.loaded import TeacherFile, load_teacher, read_teacher_file
+from adamroute.routing.loaded import REPLIES_FILE, TeacherFile, load_teacher, read_teacher_file
 from adamroute.routing.loop import Task
 from adamroute.routing.student import Student
 from adamroute.routing.teacher import Teacher
@@ -20,7 +20,6 @@ from adamroute.scoring.scorer import Scorer
 from adamroute.shop.catalogue import Request
 from distill.protocols.rankers import ByChance, ByRecall, ByScorer, Encoded, Ranker
 
-_VERBS = {"labels": "label", "scorer": "train", "student": "train"}
 _MANIFESTS = {"labels": "label", "scorer": "scorer", "student": "train"}
 
 
@@ -30,6 +29,7 @@ class Run:
 
     index: RecallIndex
     tau: int
+    hashes: Mapping[str, str] = field(default_factory=dict)  # of the finished stages
     teacher: Teacher | None = None
     constants: TeacherFile | None = None
     scorer: Scorer | None = None
@@ -43,21 +43,21 @@ class Contender:
 
     make: Callable[[int], Ranker]  # by the trial's seed
     seeded: bool = False  # whether trials can differ
-    fitted: bool = False  # whether logged queries of train and calibration users were seen
 
 
 def load_run(config: Config) -> Run:
     """The index, and what else is finished; ArtifactError where stages don't belong together."""
     index = load_index(config.stage("index"), config.encoders.threads)
     tau = min(config.routing.tau, len(index.ids))
-    left_out = _unfinished(config, index.hash)
+    hashes, left_out = _finished(config, index.hash)
     if "labels" in left_out or "scorer" in left_out:
-        return Run(index, tau, left_out=left_out)
+        return Run(index, tau, hashes, left_out=left_out)
     labels = config.stage("labels")
     return Run(
         index=index,
         tau=tau,
-        teacher=load_teacher(labels, index, config),
+        hashes=hashes,
+        teacher=load_teacher(labels, index, config, config.out / REPLIES_FILE),
         constants=read_teacher_file(labels),
         scorer=load_scorer(config),
         student=None if "student" in left_out else _student(config),
@@ -68,28 +68,28 @@ def load_run(config: Config) -> Run:
 def with_wishes(run: Run, requests: Sequence[Request]) -> list[Request]:
     """Requests without words ask the preference text of their history, `""` where it says none."""
     silent = [request for request in requests if not request.query]
-    if run.teacher is not None:
-        profiles = [liking.profile for liking in run.teacher.likings(silent)]
-    else:
-        traits = traits_by_id(run.index.ids, run.index.categories, run.index.visual)
-        profiles = [profile_of(request.history, traits) for request in silent]
+    traits = traits_by_id(run.index.ids, run.index.categories, run.index.visual)
+    profiles = [profile_of(request.history, traits) for request in silent]
     wishes = {r.request_id: preference_text(p) for r, p in zip(silent, profiles, strict=True)}
     return [replace(r, query=wishes.get(r.request_id, r.query)) for r in requests]
 
 
-def contenders(run: Run, requests: Sequence[Request]) -> Mapping[str, Contender]:
-    """Rows in the order of the table; those that need unfinished stages are not among them."""
+def contenders(run: Run, requests: Sequence[Request], *, fitted: bool) -> Mapping[str, Contender]:
+    """Rows in the order of the table; those that need unfinished stages are not among them.
+
+    `fitted` adds those that saw logged queries of train and calibration users.
+    """
     asked = [request for request in requests if request.query]
     encoded = Encoded(run.index, [request.query for request in asked])
     ids = run.index.ids
     rows = {"random": Contender(lambda seed: ByChance(ids, seed), seeded=True)}
     for name, alpha in (("text_only", 1.0), ("mm_only", 0.0), ("half", 0.5)):
         rows[name] = _always(ByRecall(encoded, Theta(alpha, run.tau)))
-    return {**rows, **_scored(run, asked, encoded)}
+    return {**rows, **_scored(run, asked, encoded)} if fitted else rows
 
 
-def _always(ranker: Ranker, *, fitted: bool = False) -> Contender:
-    return Contender(lambda _: ranker, fitted=fitted)
+def _always(ranker: Ranker) -> Contender:
+    return Contender(lambda _: ranker)
 
 
 def _scored(run: Run, asked: Sequence[Request], encoded: Encoded) -> dict[str, Contender]:
@@ -108,12 +108,12 @@ def _scored(run: Run, asked: Sequence[Request], encoded: Encoded) -> dict[str, C
 
     half, static = Theta(0.5, run.tau), run.constants.static
     rows = {
-        "half_scored": _always(ranker([half] * len(asked)), fitted=True),
-        "static_scored": _always(ranker([static] * len(asked)), fitted=True),
-        "teacher_scored": Contender(taught, teacher.policy.name != "evidence", fitted=True),
+        "half_scored": _always(ranker([half] * len(asked))),
+        "static_scored": _always(ranker([static] * len(asked))),
+        "teacher_scored": Contender(taught, teacher.policy.name != "evidence"),
     }
     if run.student is not None:
-        rows["student_scored"] = _always(ranker(_told(run.student, tasks)), fitted=True)
+        rows["student_scored"] = _always(ranker(_told(run.student, tasks)))
     return rows
 
 
@@ -128,14 +128,17 @@ def _student(config: Config) -> Student:
     return LoraStudent.load(config.stage("student"), config.student.threads)
 
 
-def _unfinished(config: Config, index_hash: str) -> dict[str, str]:
-    """Stages that are not there, each with why; ArtifactError where one is another run's."""
+def _finished(config: Config, index_hash: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Hashes of the stages that are there, and why the others are not, by name.
+
+    ArtifactError where one is another run's.
+    """
     hashes, left_out = {"index": index_hash}, {}
     for name, stage in _MANIFESTS.items():
+        verb = VERBS.get(stage, stage)
         try:
             manifest = read_manifest(config.stage(name), stage)
         except ArtifactError:
-            verb = _VERBS[name]
             left_out[name] = f"{config.stage(name)} is not finished. Run: adamroute {verb} CONFIG"
             continue
         hashes[name] = manifest.hash
@@ -143,6 +146,6 @@ def _unfinished(config: Config, index_hash: str) -> dict[str, str]:
             if hashes.get(source, found) != found:
                 raise ArtifactError(
                     f"{config.stage(name)}: made from {source} {found}, at hand is "
-                    f"{hashes[source]}. Run again: adamroute {_VERBS[name]} CONFIG"
+                    f"{hashes[source]}. Run again: adamroute {verb} CONFIG"
                 )
-    return left_out
+    return hashes, left_out

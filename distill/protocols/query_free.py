@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from adamroute.errors import ShopError
 from adamroute.shop.catalogue import Interaction, Request, Shop
+from adamroute.shop.queries import place_of
 
 Histories = Mapping[str, tuple[Interaction, ...]]
 Rows = NDArray[np.int64]
@@ -70,7 +71,7 @@ def choices(
     rows = np.array(
         sorted({shop.catalogue.row(x.item_id) for h in histories.values() for x in h}), np.int64
     )
-    chosen = sorted(user for user in histories if _place(user) >= 1.0 - tested)
+    chosen = sorted(user for user in histories if place_of(user) >= 1.0 - tested)
     tasks = [_task(shop, histories[user], user, rows, seed, negatives) for user in chosen]
     counts = {
         "users": len(histories),
@@ -114,11 +115,6 @@ def _task(
         target_id=target.item_id,
         rows=np.sort(np.append(sampled, row_of[target.item_id])),
     )
-
-
-def _place(user: str) -> float:
-    """0 to 1 by the sha256 of the id, as in shop.queries.derived_split."""
-    return int.from_bytes(hashlib.sha256(user.encode()).digest()[:8]) / 2**64
 
 
 def _rng(seed: int, user: str) -> np.random.Generator:

@@ -29,6 +29,7 @@ from distill.protocols.ranks import Answer, answer_of
 
 Rows = NDArray[np.int64]
 NOTHING = Answer((), np.empty(0))
+KEPT = 100  # items of a random answer; no measure looks deeper than 40
 
 
 class Ranker(Protocol):
@@ -143,7 +144,10 @@ class ByScorer:
 
 @dataclass(frozen=True)
 class ByChance:
-    """Every item equally likely at every place; what a request gets depends on the seed alone."""
+    """Every item equally likely at every place; what a request gets depends on the seed alone.
+
+    Only the first `KEPT` places are told.
+    """
 
     ids: tuple[str, ...]
     seed: int
@@ -153,4 +157,6 @@ class ByChance:
             return NOTHING
         rows = np.arange(len(self.ids)) if among is None else among
         rng = np.random.default_rng([self.seed, *request.request_id.encode()])
-        return answer_of([self.ids[row] for row in rows.tolist()], rng.uniform(size=len(rows)))
+        values = rng.uniform(size=len(rows))
+        kept = np.argpartition(-values, KEPT)[:KEPT] if len(rows) > KEPT else slice(None)
+        return answer_of([self.ids[row] for row in rows[kept].tolist()], values[kept])

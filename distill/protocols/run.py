@@ -14,8 +14,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import JsonValue
 
-from adamroute.artifacts import MANIFEST, commit, read_manifest, write_manifest, write_text
+from adamroute.artifacts import MANIFEST, commit, write_manifest, write_text
 from adamroute.config import Config
 from adamroute.errors import ArtifactError, ConfigError
 from adamroute.progress import Progress
@@ -109,14 +110,17 @@ def run_protocol(
     )
     folder = out or config.stage(STAGE)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).unlink(missing_ok=True)
+    if out is None:
+        (folder / MANIFEST).unlink(missing_ok=True)
     write_text(folder / JSON_FILE, report.model_dump_json(indent=2) + "\n")
     write_text(folder / MD_FILE, page(report))
-    index = read_manifest(config.stage("index"), "build").hash
-    write_manifest(
-        folder, stage=STAGE, config={"config": config.model_dump(mode="json"), "trials": trials},
-        inputs={"shop": shop.hash, "index": index}, counts=counts,
-    )  # fmt: skip
+    if out is None:  # a folder of the user's may hold other files, and a manifest of theirs
+        settings: dict[str, JsonValue] = {
+            "config": config.model_dump(mode="json"),
+            "trials": trials,
+        }
+        inputs = {"shop": shop.hash, **run.hashes}
+        write_manifest(folder, stage=STAGE, config=settings, inputs=inputs, counts=counts)
     return folder / MD_FILE
 
 
@@ -205,7 +209,7 @@ def tables(
 ) -> list[ProtocolTable]:
     """One table, and another with repeated rows counted where there are any."""
     requests = with_wishes(run, wanted.requests)
-    rows = {n: c for n, c in contenders(run, requests).items() if wanted.fitted or not c.fitted}
+    rows = contenders(run, requests, fitted=wanted.fitted)
     ranks: dict[str, list[Array]] = {}
     with progress.task(wanted.name, len(rows)) as advance:
         for name, contender in rows.items():

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adamroute.artifacts import digest
-from adamroute.recall.cache import text_key
+from adamroute.recall.cache import read_vectors, text_key, write_vectors
 from adamroute.recall.encoders import TextEncoder, Vectors
 
 
@@ -26,7 +24,7 @@ class Remembered:
     def __init__(self, encoder: TextEncoder, folder: Path) -> None:
         self._encoder = encoder
         self._path = folder / f"queries-{digest(encoder.name)}.npz"
-        self._known = _read(self._path)
+        self._known = read_vectors(self._path)
 
     @property
     def name(self) -> str:
@@ -52,18 +50,4 @@ class Remembered:
 
     def save(self) -> None:
         """Write all that is known, whole or not at all."""
-        if self._known:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            partial = self._path.with_name(self._path.name + ".partial")
-            vectors = np.stack(list(self._known.values()))
-            with partial.open("wb") as stream:
-                np.savez(stream, keys=np.array(list(self._known)), vectors=vectors)
-            partial.replace(self._path)
-
-
-def _read(path: Path) -> dict[str, NDArray[np.float32]]:
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            return dict(zip(arrays["keys"].tolist(), arrays["vectors"], strict=True))
-    except (OSError, KeyError, ValueError, BadZipFile, EOFError):
-        return {}  # encoding again is the repair
+        write_vectors(self._path, self._known)

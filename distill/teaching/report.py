@@ -16,7 +16,14 @@ from pathlib import Path
 import numpy as np
 from pydantic import JsonValue
 
-from adamroute.artifacts import commit, publish, write_manifest, write_text
+from adamroute.artifacts import (
+    check_replaceable,
+    commit,
+    publish,
+    read_manifest,
+    write_manifest,
+    write_text,
+)
 from adamroute.config import Config, FoldConfig
 from adamroute.errors import ConfigError, LabelError
 from adamroute.progress import Progress
@@ -48,35 +55,37 @@ def run_teacher_report(
     out: Path | None = None,
     command: str = "adamroute report CONFIG --teacher",
 ) -> Path:
-    """Measure the teacher anew and return the path of teacher.md, in report/teacher/ or `out`.
+    """Measure the teacher anew and return the path of teacher.md, in report-teacher/ or `out`.
 
     `queries` reports on every row of that file, else on the test split; `folds` on every logged
     query, each by a teacher that never saw its user, labelled by `relabel` (distill.label).
     """
     if folds is not None and queries is not None:
         raise ConfigError("report: --folds and --queries exclude each other. Give one of them")
+    home = config.out if folds is None else _folds_home(config)
+    folder = out or home / "report-teacher"
+    check_replaceable(folder, STAGE)
     shop = open_shop(config)
     index = load_index(config.stage("index"), config.encoders.threads)
+    inputs = {"index": index.hash, "shop": shop.hash}
     if folds is None:
+        inputs["labels"] = read_manifest(config.stage("labels"), "label").hash
         asked = _asked(config, shop, queries)
         taught = measure_teacher(
             config, shop, index, set_scene(config, shop, index, asked), progress
         )
-        told_as, home = "test split" if queries is None else queries.name, config.stage("report")
+        told_as = "test split" if queries is None else queries.name
     else:
         memory = Remembered(index.text_encoder, config.out / "cache")
         taught = _folded(config, replace(index, text_encoder=memory), folds, relabel, progress)
         memory.save()
         told_as = f"all queries, {folds} folds over users"
-        home = _folds_home(config) / "report"
-    folder = out or home / "teacher"
     report = build_teacher_report(config, shop, taught, told_as, remembered=folds is not None)
     with publish(folder) as scratch:
         write_teacher_report(scratch, report, taught, command)
         write_manifest(
             scratch, stage=STAGE, config=_settings(config, folds),
-            inputs={"index": index.hash, "shop": shop.hash},
-            counts={"requests": len(taught.queries)},
+            inputs=inputs, counts={"requests": len(taught.queries)},
         )  # fmt: skip
     return folder / TEACHER_MD
 

@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from adamroute.artifacts import FORMAT, Manifest
 from adamroute.config import Config
+from adamroute.progress import SILENT
 from adamroute.recall.dual import DualRecall
 from adamroute.recall.encoders import Vectors
 from adamroute.recall.index import BranchIndex
 from adamroute.recall.loaded import RecallIndex
+from adamroute.routing.loop import Liking, Policy
 from adamroute.routing.words import words_in
 from adamroute.shop.catalogue import Catalogue, Interaction, Item, Query, Shop, Split
+from distill.parts import Parts
+from distill.rounds import stored_likings
 
 COLOURS = ("red", "blue", "green")
 USES = {
@@ -142,3 +147,9 @@ def market_config(out: Path, **labels: float) -> Config:
             "labels": {"synthetic_requests": 60, **labels},
         }
     )
+
+
+def kept_likings(shop: Shop, index: RecallIndex, policy: Policy) -> dict[str, Liking]:
+    """p_u of every user, in a folder of pieces that is thrown away."""
+    with TemporaryDirectory() as folder:
+        return stored_likings(shop, index, policy, Parts(Path(folder) / "parts", "key"), SILENT)

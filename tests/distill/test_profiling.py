@@ -179,7 +179,7 @@ def test_an_index_without_a_profiler_is_the_same_as_before(config: Config) -> No
 
 
 def test_an_index_cannot_be_built_on_missing_or_foreign_profiles(config: Config) -> None:
-    with pytest.raises(ArtifactError, match="adamroute profile CONFIG"):
+    with pytest.raises(ArtifactError, match="adamroute build CONFIG"):
         run_build(config, SILENT)
     run_profile(config, SILENT, Told())
     path = config.shop / "items.jsonl"

@@ -2,7 +2,7 @@
 
 transformers reads images with torchvision, and the package index has only the CUDA build. Its C++
 part doesn't load without CUDA, and the import then fails because two operators that we never call
-are not declared. `make .venv-engines` installs this module, and a .pth file that imports it.
+are not declared. `make test-engines` installs this module, and a .pth file that imports it.
 """
 
 from __future__ import annotations

@@ -27,11 +27,11 @@ def world(rng: np.random.Generator, items: int = 240) -> tuple[Array, Array]:
     return features.astype(np.float32), views.astype(np.float32)
 
 
-def fitted(features: Array, views: Array, seed: int = 0) -> Alignment:
+def fitted(features: Array, views: Array, seed: int = 0, config: AlignConfig = SMALL) -> Alignment:
     return fit_alignment(
         features,
         views,
-        SMALL,
+        config,
         text_encoder="t",
         photo_features="p",
         seed=seed,
@@ -75,6 +75,13 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_the_global_generator_alon
     assert first.head.hidden.shape == (2, 32, 16)
     assert first.head.hidden[0].tobytes() != first.head.hidden[1].tobytes()
     assert first.head.hidden.tobytes() != other.head.hidden.tobytes()
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3])
+def test_five_items_make_few_steps_and_a_network_all_the_same(epochs: int) -> None:
+    features, views = world(np.random.default_rng(2), items=5)
+    config = SMALL.model_copy(update={"epochs": epochs, "dimensions": 2})
+    assert np.isfinite(fitted(features, views, config=config).head.place(features)).all()
 
 
 def test_items_without_a_photo_are_left_out_and_placed_at_zero() -> None:

@@ -13,10 +13,11 @@ from adamroute.config import Config, EncoderConfig
 from adamroute.errors import ArtifactError, ModelError
 from adamroute.models.qwen_vl import Qwen3VLEncoder
 from adamroute.progress import SILENT
-from adamroute.recall.branches import encoder_settings
+from adamroute.recall.branches import encoder_settings, vl_branch
 from adamroute.recall.build import run_build
 from adamroute.recall.loaded import load_index
 from adamroute.routing.theta import Theta
+from adamroute.shop.catalogue import Item
 from tests.models.tiny_qwen import WIDTH, text_checkpoint, vl_checkpoint
 from tests.recall.test_build import draw_shop, read_items, write_items
 
@@ -95,6 +96,24 @@ def test_only_items_with_new_words_or_photos_are_encoded_again(
     assert run_build(config, SILENT).counts["item_vectors_computed"] == 2
     new = np.load(config.stage("index") / "mm.npy")
     assert np.flatnonzero((new != old).any(axis=1)).tolist() == [2, 3]
+
+
+def test_a_photo_the_encoder_cannot_read_is_counted_by_every_build(
+    tmp_path: Path, models: Path
+) -> None:
+    encoders = config_of(tmp_path, models, multimodal="qwen3-vl").encoders
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"no picture")
+    items = [Item(i, "a mug", "a mug", {}, "mug", broken if i != "c" else None) for i in "abc"]
+    for computed in (2, 1):  # a and b are the same photo and words; c alone is kept
+        branch = vl_branch(encoders, items, ["x", "x", None], tmp_path / "cache", SILENT)
+        assert branch.counts == {
+            "photos": 2,
+            "items_without_photo": 1,
+            "photos_unreadable_by_encoder": 2,
+            "item_vectors_computed": computed,
+        }
+        np.testing.assert_allclose(branch.item_vectors[0], branch.item_vectors[2], atol=1e-6)
 
 
 def test_an_index_of_other_weights_is_refused(tmp_path: Path, models: Path) -> None:

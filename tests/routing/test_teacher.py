@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from adamroute.errors import RequestError
-from adamroute.progress import SILENT
 from adamroute.routing.composition import Composition
 from adamroute.routing.evidence import EvidencePolicy
 from adamroute.routing.loop import Call, Evidence, Liking, Rewriting, Task, Thought, Turn
@@ -19,8 +18,8 @@ from adamroute.routing.theta import ALPHAS, Bins, Theta
 from adamroute.routing.wording import VERBATIM
 from adamroute.scoring.profiles import PreferenceProfile
 from adamroute.shop.catalogue import Interaction, Request
-from distill.rounds import first_snapshot, stored_likings
-from tests.distill.market import BagOfWords, market_index, market_shop
+from distill.rounds import first_snapshot
+from tests.distill.market import BagOfWords, kept_likings, market_index, market_shop
 
 BINS = Bins(20)
 STATIC = Theta(0.5, 20)
@@ -68,7 +67,7 @@ def _own_listing(e: Evidence) -> PseudoQuery:
 
 def teacher(policy: object = EVIDENCE, *, evidence: int = 5, neighbours: int = 2) -> Teacher:
     index, shop = market_index(), market_shop()
-    likings = stored_likings(shop, index, EVIDENCE, SILENT)
+    likings = kept_likings(shop, index, EVIDENCE)
     snapshot = first_snapshot(shop, index, STATIC, likings)
     return Teacher(index, snapshot, policy, evidence, neighbours)  # type: ignore[arg-type]
 

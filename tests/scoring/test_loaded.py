@@ -48,7 +48,7 @@ def test_a_stage_that_was_made_for_another_model_is_refused(config: Config) -> N
 
 def test_an_engine_that_cannot_be_loaded_says_what_to_do(config: Config) -> None:
     run_scorer(config, SILENT)
-    with pytest.raises(EngineError, match=r"adamroute\[gpu\]|no-such-folder"):
+    with pytest.raises(EngineError, match=r"\.\[gpu\]|no-such-folder"):
         load_scorer(config)
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import grpc  # type: ignore[import-untyped]
 import httpx
@@ -203,6 +204,22 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(url: str, tiny_run:
     taken = tiny_run.serve.model_copy(update={"port": int(url.rsplit(":", 1)[1])})
     with pytest.raises(ConfigError, match=r"set serve\.port"):
         open_port(taken)
+
+
+def test_a_replica_that_cannot_start_is_quoted(tiny_run: Config, tmp_path: Path) -> None:
+    plain = tiny_run.model_dump(mode="json")
+    path = tmp_path / "other.yaml"
+    path.write_text(yaml.safe_dump({**plain, "scorer": {"kind": "llm"}}))
+    found = subprocess.run(
+        [sys.executable, "-c", SERVE, "serve", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert found.returncode == 2
+    assert "the server did not start: " in found.stderr
+    assert "scorer: made for " in found.stderr
 
 
 def test_beyond_loopback_only_replicas_listen_and_they_want_the_token(url: str) -> None:

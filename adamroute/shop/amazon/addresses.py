@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 import httpx
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
+KEPT_HOSTS, KEPT_CONNECTIONS = 16, 16  # kept ones of all of thousands would use up descriptors
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -55,7 +56,8 @@ class CheckedTransport(httpx.AsyncBaseTransport):
     """Sends each request to a checked address of its host.
 
     TLS still names and verifies the host. Each host has connections of its own: one pool by
-    address would let two hosts behind one address share a connection verified for the first.
+    address would let two hosts behind one address share a connection verified for the first. The
+    first hosts keep theirs for the next photo, all others close each at once.
     """
 
     def __init__(self, *, resolve: Resolve = resolve, allow_loopback: bool = False) -> None:
@@ -73,7 +75,9 @@ class CheckedTransport(httpx.AsyncBaseTransport):
             raise httpx.UnsupportedProtocol(f"{request.url}: no address of the web")
         addresses = await self._checked(host, port)
         if host not in self._by_host:
-            self._by_host[host] = httpx.AsyncHTTPTransport(verify=self._tls)
+            kept = KEPT_CONNECTIONS if len(self._by_host) < KEPT_HOSTS else 0
+            limits = httpx.Limits(max_keepalive_connections=kept)
+            self._by_host[host] = httpx.AsyncHTTPTransport(verify=self._tls, limits=limits)
         for address in addresses[:-1]:
             try:
                 return await self._send(host, address, request)

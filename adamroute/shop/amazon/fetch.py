@@ -162,8 +162,7 @@ class _Run:
     def _client(self, transport: CheckedTransport | None) -> httpx.AsyncClient:
         return httpx.AsyncClient(
             transport=transport or CheckedTransport(),
-            follow_redirects=True,
-            max_redirects=self._limits.max_redirects,
+            follow_redirects=False,  # httpx would read the body of each, however long
             timeout=self._limits.timeout_s,
             trust_env=False,
             headers={"Accept": "image/*", "Accept-Encoding": "identity"},
@@ -197,26 +196,34 @@ class _Run:
     async def _try(self, client: httpx.AsyncClient, url: str) -> bytes:
         """The bytes behind an address; _FailedError names what went wrong."""
         try:
-            async with (
-                asyncio.timeout(self._limits.timeout_s),
-                client.stream("GET", url) as answer,
-            ):
-                _check(answer)
-                return await self._body(answer)
+            async with asyncio.timeout(self._limits.timeout_s):
+                return await self._followed(client, client.build_request("GET", url))
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
             raise _FailedError("bad_address") from error
         except RefusedAddressError as error:
             raise _FailedError("refused_address") from error
-        except httpx.TooManyRedirects as error:
-            raise _FailedError("too_many_redirects") from error
         except (TimeoutError, httpx.TimeoutException) as error:
             raise _BrieflyFailedError("timed_out") from error
         except httpx.HTTPError as error:
             raise _BrieflyFailedError("unreachable") from error
 
+    async def _followed(self, client: httpx.AsyncClient, request: httpx.Request) -> bytes:
+        """The body at the end of the redirects, of which no body is read."""
+        for _ in range(self._limits.max_redirects + 1):
+            answer = await client.send(request, stream=True)
+            try:
+                if answer.next_request is None:
+                    _check(answer)
+                    return await self._body(answer)
+                request = answer.next_request
+            finally:
+                await answer.aclose()
+        raise _FailedError("too_many_redirects")
+
     async def _body(self, answer: httpx.Response) -> bytes:
+        """As it was sent: a packed body could unpack to any size."""
         data = bytearray()
-        async for chunk in answer.aiter_bytes(_CHUNK):
+        async for chunk in answer.aiter_raw(_CHUNK):
             data += chunk
             if len(data) > self._limits.max_bytes:
                 raise _FailedError("too_large")
@@ -233,4 +240,7 @@ def _check(answer: httpx.Response) -> None:
         raise _FailedError("server_error" if status >= 500 else "refused_by_server")
     kind = answer.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind and not kind.startswith("image/") and kind not in _UNTYPED:
+        raise _FailedError("wrong_type")
+    packing = answer.headers.get("content-encoding", "").strip().lower()
+    if packing not in ("", "identity"):
         raise _FailedError("wrong_type")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adamroute.errors import ShopError
 from adamroute.progress import Progress
 from adamroute.shop.amazon.lines import kilobytes
 from adamroute.shop.amazon.reviews import read_reviews
 from adamroute.shop.amazon.sources import PublicSet, Role
 from adamroute.shop.amazon.taira import TairaQuery, read_taira_queries, read_taira_users
-from adamroute.shop.tables import read_table
 
 Row = Mapping[str, object]
 
@@ -74,12 +75,24 @@ def _taira(sources: Mapping[Role, tuple[Path, ...]], problems: Counter[str]) -> 
 
 
 def _listed(paths: Sequence[Path]) -> frozenset[str] | None:
-    """Ids of a catalogue file, where there is one."""
+    """Ids of a catalogue file, where there is one; its other columns are long and not kept."""
     if not paths:
         return None
-    table = read_table(paths[0])
-    table.require(("id",), "a catalogue file")
-    return frozenset(row.needed("id") for row in table.rows)
+    path = paths[0]
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = csv.DictReader(stream, strict=True)
+            if "id" not in (rows.fieldnames or ()):
+                raise ShopError(f"{path}: no column 'id'. Name the column of item ids so")
+            return frozenset(_id(row["id"], f"{path}:{rows.line_num}") for row in rows)
+    except (OSError, ValueError, csv.Error) as error:
+        raise ShopError(f"{path}: not a CSV file in UTF-8: {error}. Export it again") from error
+
+
+def _id(cell: str | None, where: str) -> str:
+    if not (found := (cell or "").strip()):
+        raise ShopError(f"{where}: 'id' is empty. Fill it in or drop the row")
+    return found
 
 
 def _reviewers(paths: Sequence[Path], progress: Progress) -> People:

@@ -55,8 +55,8 @@ def _check_size(size: tuple[int, int]) -> None:
 
 
 def _shrunk(image: Image.Image) -> bytes:
-    image.thumbnail((LONG_SIDE, LONG_SIDE), Image.Resampling.LANCZOS)
-    drawn = image.convert("RGBA")
+    drawn = image.convert("RGBA")  # first: colours of a palette cannot be mixed
+    drawn.thumbnail((LONG_SIDE, LONG_SIDE), Image.Resampling.LANCZOS)
     white = Image.new("RGBA", drawn.size, "white")  # see-through parts: white, as shops show them
     out = io.BytesIO()
     Image.alpha_composite(white, drawn).convert("RGB").save(out, "JPEG", quality=_QUALITY)

@@ -105,7 +105,10 @@ def public_set(name: str) -> PublicSet:
 
 
 def find_sources(made_of: PublicSet, folder: Path) -> Mapping[Role, tuple[Path, ...]]:
-    """The files by role; ShopError lists what was found and what is missing."""
+    """The files by role; ShopError lists what was found and what is missing.
+
+    Metadata may lie in several files, any other role is one file.
+    """
     found = {wanted.role: _there(wanted, folder) for wanted in made_of.files}
     missing = [w for w in made_of.files if w.needed and not found[w.role]]
     if missing:
@@ -115,6 +118,10 @@ def find_sources(made_of: PublicSet, folder: Path) -> Mapping[Role, tuple[Path, 
             f"missing in {folder}\n" + "\n".join(lines) + "\nNothing is downloaded for you. Put "
             f"them there and run again: adamroute data {made_of.name} --dir {folder}"
         )
+    for wanted in made_of.files:
+        if wanted.role != "metadata" and len(found[wanted.role]) > 1:  # that may be of two halves
+            names = " and ".join(path.name for path in found[wanted.role])
+            raise ShopError(f"{made_of.name}: {names} are both in {folder}, one is read. Keep one")
     return found
 
 

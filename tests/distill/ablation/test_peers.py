@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.ablation.peers import (
-    bm25_scores,
+    Bm25,
     fit_weight,
     fusion_scores,
     judged_weight,
@@ -31,13 +31,13 @@ def test_ranks_follow_the_scores_and_ties_go_to_the_lower_row_or_are_lost() -> N
 
 
 def test_bm25_finds_the_word_that_was_said_and_no_other_form_of_it() -> None:
-    (lamp,) = bm25_scores(TEXTS, ["LAMP?"])
+    (lamp,) = Bm25(TEXTS).scores(["LAMP?"])
     assert (lamp > 0).tolist() == [True, False, False, True]
     assert lamp[3] > lamp[0]  # the shorter text
 
 
 def test_bm25_of_words_that_no_listing_has_prefers_nothing() -> None:
-    for scores in bm25_scores(TEXTS, ["zeppelin", "the a of", ""]):
+    for scores in Bm25(TEXTS).scores(["zeppelin", "the a of", ""]):
         assert scores.tolist() == [0.0] * 4
 
 

@@ -117,6 +117,13 @@ def test_a_report_with_a_row_missing_is_refused(report: Ablation) -> None:
         Ablation.model_validate(raw)
 
 
+def test_a_folder_of_the_users_own_is_left_alone(tiny_run: Config, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ArtifactError, match="Give an empty or new folder"):
+        run_ablate(tiny_run, SILENT, out=tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("made", "verb"), [((), "build"), (("index",), "label"), (("index", "labels"), "train")]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,15 @@ import pytest
 import yaml
 
 from adamroute import cli
+from adamroute.artifacts import read_manifest
 from adamroute.config import Config
 from adamroute.errors import ArtifactError, ConfigError, ShopError
 from adamroute.progress import SILENT
+from adamroute.routing.student import Prediction
 from adamroute.routing.theta import Theta
 from adamroute.shop.catalogue import Request
 from adamroute.shop.folder import read_shop
-from distill.protocols.contenders import Run, contenders, with_wishes
+from distill.protocols.contenders import Run, contenders, load_run, with_wishes
 from distill.protocols.exact import asked_queries
 from distill.protocols.rankers import ByChance, ByRecall, Encoded
 from distill.protocols.run import run_protocol
@@ -79,6 +82,15 @@ def test_chance_is_equal_for_equal_seeds_and_fair() -> None:
     assert np.mean(places) == pytest.approx(5.5, abs=4 * 2.87 / np.sqrt(2000))
 
 
+def test_chance_tells_the_best_hundred_of_many_items() -> None:
+    answer = ByChance(tuple(f"i{n}" for n in range(2000)), 1).rank(request())
+    assert len(set(answer.ids)) == 100
+    assert answer.values[0] > 0.999 > 0.96 > answer.values[-1] > 0.94  # the best .05 of 0..1
+    among = ByChance(tuple(f"i{n}" for n in range(2000)), 1).rank(request(), np.arange(50, 200))
+    assert len(among.ids) == 100
+    assert {int(item[1:]) for item in among.ids} <= set(range(50, 200))
+
+
 def test_a_request_without_words_asks_what_its_history_prefers() -> None:
     run = Run(market_index(), 24)
     silent, spoken = with_wishes(run, [request(""), request("a bag", "r2")])
@@ -86,10 +98,29 @@ def test_a_request_without_words_asks_what_its_history_prefers() -> None:
 
 
 def test_an_index_alone_gives_the_rows_that_need_no_more() -> None:
-    rows = contenders(Run(market_index(), 24), [request()])
+    rows = contenders(Run(market_index(), 24), [request()], fitted=True)
     assert list(rows) == ["random", "text_only", "mm_only", "half"]
     assert [name for name, row in rows.items() if row.seeded] == ["random"]
-    assert not any(row.fitted for row in rows.values())
+
+
+class Untouchable:
+    """A student that must not be asked."""
+
+    name = "untouchable"
+
+    def predict(self, *_: object) -> Prediction:
+        raise AssertionError("asked")
+
+    def predict_many(self, *_: object) -> list[Prediction]:
+        raise AssertionError("asked")
+
+
+def test_rows_that_may_not_be_shown_are_not_worked_out(tiny_run: Config) -> None:
+    run = replace(load_run(tiny_run), student=Untouchable())
+    asked = [read_shop(tiny_run.shop).request(read_shop(tiny_run.shop).queries[0])]
+    assert list(contenders(run, asked, fitted=False)) == ["random", "text_only", "mm_only", "half"]
+    with pytest.raises(AssertionError, match="asked"):
+        contenders(run, asked, fitted=True)
 
 
 def write_shop(folder: Path, queries: list[dict[str, object]]) -> Path:
@@ -148,6 +179,18 @@ def test_a_finished_run_is_measured_row_by_row(tiny_run: Config, tmp_path: Path)
     assert again.read_text(encoding="utf-8") == page
 
 
+def test_a_folder_of_the_users_own_keeps_its_files_and_gets_no_manifest(
+    tiny_run: Config, tmp_path: Path
+) -> None:
+    mine = tmp_path / "manifest.json"
+    mine.write_text("mine", encoding="utf-8")
+    run_protocol(tiny_run, SILENT, trials=1, out=tmp_path)
+    assert mine.read_text(encoding="utf-8") == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "manifest.json", "protocol.json", "protocol.md",
+    ]  # fmt: skip
+
+
 def test_stages_that_are_missing_are_named_and_their_rows_left_out(
     tiny_run: Config, tmp_path: Path
 ) -> None:
@@ -158,7 +201,19 @@ def test_stages_that_are_missing_are_named_and_their_rows_left_out(
     for stage in ("labels", "scorer", "student"):
         assert f"Left out, {stage}: {bare.stage(stage)} is not finished. Run: adamroute" in page
     assert "teacher_scored" not in page
-    assert (bare.stage("protocol") / "manifest.json").is_file()
+    assert set(read_manifest(bare.stage("protocol"), "protocol").inputs) == {"shop", "index"}
+
+
+def test_the_manifest_names_every_stage_that_ranked(tiny_run: Config, tmp_path: Path) -> None:
+    whole = tiny_run.model_copy(update={"out": tmp_path / "whole"})
+    whole.out.mkdir()
+    stages = {"index": "build", "labels": "label", "student": "train", "scorer": "scorer"}
+    for name in stages:
+        whole.stage(name).symlink_to(tiny_run.stage(name), target_is_directory=True)
+    run_protocol(whole, SILENT, trials=1)
+    inputs = read_manifest(whole.stage("protocol"), "protocol").inputs
+    hashes = {n: read_manifest(tiny_run.stage(n), stage).hash for n, stage in stages.items()}
+    assert inputs == {"shop": read_shop(tiny_run.shop).hash, **hashes}
 
 
 def test_stages_of_another_run_are_refused(tiny_run: Config, tmp_path: Path) -> None:

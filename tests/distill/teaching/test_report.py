@@ -14,7 +14,7 @@ from PIL import Image
 from adamroute import cli
 from adamroute.artifacts import read_manifest
 from adamroute.config import Config
-from adamroute.errors import ConfigError, LabelError
+from adamroute.errors import ArtifactError, ConfigError, LabelError
 from adamroute.progress import SILENT
 from adamroute.shop.catalogue import Catalogue, Item, Shop
 from adamroute.shop.folder import read_shop
@@ -104,7 +104,9 @@ def test_the_test_split_of_a_real_run_is_reported_by_the_command_line(
     assert report.costs.ms is not None
     assert report.rows["oracle"].recall_at_k.mean >= report.rows["teacher"].recall_at_k.mean
     assert sum(part.n for part in report.slices["history"].values()) == len(wanted)
-    assert read_manifest(out, STAGE).counts == {"requests": len(wanted)}
+    manifest = read_manifest(out, STAGE)
+    assert manifest.counts == {"requests": len(wanted)}
+    assert manifest.inputs["labels"] == read_manifest(tiny_run.stage("labels"), "label").hash
     page_is_well_formed(page.read_text())
 
 
@@ -119,7 +121,7 @@ def test_folds_ask_every_query_once_and_label_anew(tiny_run: Config, tmp_path: P
     assert report.n_queries == len(read_shop(config.shop).queries)
     assert report.queries == "all queries, 3 folds over users"
     assert report.costs.ms is None
-    assert first.parent == config.out / "folds-teacher" / "report" / "teacher"
+    assert first.parent == config.out / "folds-teacher" / "report-teacher"
     assert json.loads(stale.read_text().splitlines()[0])["source"] == "teacher"
     folds = [config.out / "folds-teacher" / f"{n}-of-3" / "labels" for n in (1, 2, 3)]
     assert len({read_manifest(folder, "label").inputs["shop"] for folder in folds}) == 3
@@ -141,6 +143,14 @@ def test_a_queries_file_is_reported_and_excludes_folds(tiny_run: Config, tmp_pat
     assert report.fallbacks["no_history"] == 1.0
     with pytest.raises(ConfigError, match="exclude each other"):
         run_teacher_report(tiny_run, SILENT, relabel=write_labels, queries=path, folds=3)
+
+
+def test_a_folder_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    config = market_config(tmp_path / "run")
+    with pytest.raises(ArtifactError, match="Give an empty or new folder"):
+        run_teacher_report(config, SILENT, relabel=write_labels, out=tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_nothing_to_report_on_is_an_error(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from adamroute.models.chat import Ask
-from adamroute.progress import SILENT
 from adamroute.routing.answer import TeacherAnswer
 from adamroute.routing.evidence import NO_NEIGHBOURS
 from adamroute.routing.llm.policy import LlmPolicy
@@ -21,8 +20,8 @@ from adamroute.routing.llm.views import Listings
 from adamroute.routing.teacher import NO_HISTORY, Teacher
 from adamroute.routing.theta import Bins, Theta
 from adamroute.shop.catalogue import Interaction, Request
-from distill.rounds import first_snapshot, stored_likings
-from tests.distill.market import market_index, market_shop
+from distill.rounds import first_snapshot
+from tests.distill.market import kept_likings, market_index, market_shop
 from tests.routing.llm.minds import OWN_START, OWN_UPDATE, Plain, Scripted, obedient
 
 STATIC = Theta(0.3, 20)
@@ -57,7 +56,7 @@ def teacher(say: Says, *, neighbours: int = 2, evidence: int = 5) -> tuple[Teach
         time="none",
         max_tokens=256,
     )
-    likings = stored_likings(shop, index, Plain(), SILENT)
+    likings = kept_likings(shop, index, Plain())
     snapshot = first_snapshot(shop, index, STATIC, likings)
     return Teacher(index, snapshot, policy, evidence, neighbours), engine
 

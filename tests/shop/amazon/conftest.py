@@ -77,6 +77,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.over.wait(30)
         elif name == "drip":
             self._drip()
+        elif name.startswith("drip-to/"):  # a redirect whose body never ends
+            self._drip(status=302, to=self.path.removeprefix("/drip-to/"))
+        elif name == "packed-twice":
+            twice = gzip.compress(gzip.compress(picture(60, 40)))
+            self._answer(twice, "image/jpeg", packing="gzip, gzip")
         elif name == "three":  # answered only when three are asked for at the same time
             self.server.enter(1)
             self.server.three.wait()
@@ -106,18 +111,26 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(body, kind)
 
     def _answer(
-        self, body: bytes, kind: str = "text/plain", status: int = 200, more: int = 0
+        self,
+        body: bytes,
+        kind: str = "text/plain",
+        status: int = 200,
+        more: int = 0,
+        packing: str = "identity",
     ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
+        self.send_header("Content-Encoding", packing)
         self.send_header("Content-Length", str(len(body) + more))
         self.end_headers()
         self.wfile.write(body)
 
-    def _drip(self) -> None:
+    def _drip(self, status: int = 200, to: str | None = None) -> None:
         """A byte now and then: each arrives within any limit on one read."""
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Type", "image/jpeg")
+        if to is not None:
+            self.send_header("Location", to)
         self.end_headers()
         while not self.server.over.wait(0.02):
             try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import httpx
@@ -11,7 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adamroute.shop.amazon.addresses import CheckedTransport, RefusedAddressError, is_public
+from adamroute.shop.amazon.addresses import (
+    KEPT_HOSTS,
+    CheckedTransport,
+    RefusedAddressError,
+    is_public,
+)
 
 if TYPE_CHECKING:
     from tests.shop.amazon.conftest import PhotoServer
@@ -98,6 +105,58 @@ def test_the_next_address_is_tried_where_one_does_not_answer(server: PhotoServer
     names = Names(["127.0.0.9", "127.0.0.1"])  # the server listens on the second only
     answer = get(names, server.url("small", "shop.invalid"), allow_loopback=True)
     assert answer.status_code == 200
+
+
+class KeepingServer(ThreadingHTTPServer):
+    """Holds connections for as long as the client does; `open` is how many there are."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Keeping)
+        self.open: set[object] = set()
+
+
+class _Keeping(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: KeepingServer
+
+    def handle(self) -> None:
+        self.server.open.add(self)
+        super().handle()
+        self.server.open.discard(self)
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None: ...
+
+
+async def kept_connections(server: KeepingServer, hosts: int) -> int:
+    """Connections that are left after a photo of each host."""
+    port = int(server.server_address[1])
+    names = Names(*[["127.0.0.1"]] * hosts)
+    transport = CheckedTransport(resolve=names, allow_loopback=True)
+    async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=5) as client:
+        for host in range(hosts):
+            await client.get(f"http://shop{host}.invalid:{port}/")
+        while len(server.open) > KEPT_HOSTS:  # the server hears of the end a moment later
+            await asyncio.sleep(0.01)
+        return len(server.open)
+
+
+def test_thousands_of_hosts_do_not_keep_a_connection_each() -> None:
+    with KeepingServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            left = asyncio.run(asyncio.wait_for(kept_connections(server, KEPT_HOSTS + 9), 5))
+        finally:
+            server.shutdown()
+            thread.join()
+    assert left == KEPT_HOSTS
 
 
 def test_a_name_without_an_address_is_a_connection_error() -> None:

@@ -58,6 +58,7 @@ def test_a_photo_is_kept_small_and_recorded_with_the_checksum_it_came_with(
         ("short", "unreachable", 2),
         ("cut", "unreadable", 1),
         ("page", "wrong_type", 1),
+        ("packed-twice", "wrong_type", 1),
         ("page-as-photo", "wrong_type", 1),
         ("dot", "too_small", 1),
         ("huge", "too_large", 1),
@@ -97,6 +98,11 @@ def test_a_redirect_is_followed_and_a_circle_is_not(server: PhotoServer, tmp_pat
     circle = "to//" + "to//" * 4 + "small"
     found = fetch(tmp_path, server.url("to//small"), server.url(circle))
     assert found == {"photos": 1, "too_many_redirects": 1}
+
+
+def test_the_body_of_a_redirect_is_not_read(server: PhotoServer, tmp_path: Path) -> None:
+    assert fetch(tmp_path, server.url("drip-to//small")) == {"photos": 1}
+    assert server.times("drip-to//small") == 1
 
 
 @pytest.mark.parametrize(

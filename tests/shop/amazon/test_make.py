@@ -110,6 +110,30 @@ def test_a_catalogue_file_says_which_items_are_kept(downloads: Path) -> None:
     assert made.problems["items_not_in_metadata"] == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"asin,title\nB1,x\n", "no column 'id'"),
+        (b'title,id\nx,B1\n"a\nb",\n', r"beauty_metadata\.csv:4: 'id' is empty"),
+        (b'id,title\nB1,"x\n', "not a CSV file in UTF-8: unexpected end of data"),
+        (b"id,title\nB1,\xff\n", "not a CSV file in UTF-8"),
+    ],
+)
+def test_a_catalogue_file_that_names_no_items_is_refused(
+    downloads: Path, text: bytes, said: str
+) -> None:
+    (downloads / "beauty_metadata.csv").write_bytes(text)
+    with pytest.raises(ShopError, match=said):
+        make("amazon-beauty", downloads)
+
+
+def test_two_files_that_could_be_the_one_wanted_are_refused(downloads: Path) -> None:
+    for name in ("beauty_metadata.csv", "metadata.csv"):
+        (downloads / name).write_text("id\nB1\n", encoding="utf-8")
+    with pytest.raises(ShopError, match=r"beauty_metadata\.csv and metadata\.csv.* Keep one"):
+        make("amazon-beauty", downloads)
+
+
 def test_missing_files_are_all_named_in_one_error_beside_what_was_found(downloads: Path) -> None:
     (downloads / "meta_Beauty.json.gz").unlink()
     (downloads / "beauty_user_profile.csv").unlink()

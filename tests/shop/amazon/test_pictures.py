@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -29,6 +30,14 @@ def test_a_small_jpeg_stays_the_bytes_it_is() -> None:
 def test_other_kinds_become_jpeg_in_rgb(kind: str, mode: str) -> None:
     made = opened(picture(100, 50, kind, mode))
     assert (made.format, made.mode, made.size) == ("JPEG", "RGB", (100, 50))
+
+
+@pytest.mark.parametrize("mode", ["1", "P", "L"])
+def test_shrinking_mixes_colours_of_any_mode(mode: str) -> None:
+    lines = np.tile(np.array([0, 255], np.uint8), (448, 224))  # columns black and white in turn
+    out = io.BytesIO()
+    Image.fromarray(lines).convert(mode).save(out, "PNG")
+    assert opened(out.getvalue()).getpixel((100, 100)) == pytest.approx((127, 127, 127), abs=8)
 
 
 def test_grey_jpeg_becomes_rgb() -> None:
