@@ -177,6 +177,7 @@ class LabelConfig(Section):
     outcome: Annotated[float, Field(ge=0.0)] = 1.0
     synthetic: Annotated[float, Field(ge=0.0)] = 0.2
     synthetic_requests: Annotated[int, Field(ge=0)] = 3000
+    sharpness: Annotated[float, Field(gt=0.0)] = 3.0  # power of the votes for alpha
     shrink: Share = 0.7  # part of each belief taken from the mean of the query's likely kinds
 
 

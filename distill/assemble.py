@@ -171,7 +171,7 @@ class _Maker:
 
     def _labels(self, rows: tuple[LabelRow, ...], beliefs: Sequence[Belief]) -> Labels:
         bins, lam = self.basis.constants.bins, self.basis.constants.lam
-        soft = [soft_target(b, bins, lam) for b in beliefs]
+        soft = [soft_target(b, bins, lam, self.config.sharpness) for b in beliefs]
         return Labels(rows, np.stack([b.surface for b in beliefs]), np.stack(soft))
 
 

@@ -57,7 +57,7 @@ from distill.spent import failed_steps, spent
 from distill.synthetic import SyntheticRequest, as_queries_file, synthetic_requests
 
 TRACES_FILE = "traces.jsonl"
-RECIPE = 2  # raise it when the same config and inputs come to mean other labels
+RECIPE = 3  # raise it when the same config and inputs come to mean other labels
 
 
 def run_label(config: Config, progress: Progress) -> Manifest:

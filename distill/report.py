@@ -77,7 +77,8 @@ def run_report(
         told_as = f"all queries, {folds} folds over users"
         measured = _folded(config, folds, refit, progress)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).unlink(missing_ok=True)
+    if out is None:
+        (folder / MANIFEST).unlink(missing_ok=True)
     write_report(folder, config, shop, measured, told_as, command)
     if out is None:
         _seal(folder, config, queries, folds, len(measured.queries))

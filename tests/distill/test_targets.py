@@ -44,7 +44,7 @@ def test_one_rank_pair_unshrunk_has_the_contracts_soft_label() -> None:
     own = evidence_belief([30], [7], Difficulty(), bins, lam)
     surface = recall_surfaces(np.array([30]), np.array([7]), bins)[0]
     label = soft_labels(surface - price(bins, lam))
-    assert soft_target(own, bins, lam) == pytest.approx(label)
+    assert soft_target(own, bins, lam, 1.0) == pytest.approx(label)
 
 
 def test_soft_targets_pay_for_k() -> None:
@@ -53,6 +53,14 @@ def test_soft_targets_pay_for_k() -> None:
     surface[:, 1] = 0.6
     even = Belief(np.full(11, 1 / 11), surface)
     # U: .5 - .1 at K = 20, .6 - .2 at K = 40 with lambda .2: all bins alike
-    assert soft_target(even, bins, 0.2) == pytest.approx(np.full((11, 2), 1 / 22))
-    free = soft_target(even, bins, 0.0)  # odds exp(.1 / .05)
+    assert soft_target(even, bins, 0.2, 3.0) == pytest.approx(np.full((11, 2), 1 / 22))
+    free = soft_target(even, bins, 0.0, 3.0)  # odds exp(.1 / .05)
     assert free[0, 1] / free[0, 0] == pytest.approx(np.exp(2.0))
+
+
+def test_sharpened_votes_keep_their_order_and_lie_further_apart() -> None:
+    belief = Belief(np.array([0.2, *[0.08] * 10]), np.full((11, 1), 0.5))
+    plain, sharp = (soft_target(belief, BINS, 0.0, power).sum(axis=1) for power in (1.0, 3.0))
+    assert plain.tolist() == pytest.approx(belief.votes.tolist())
+    assert sharp[0] / sharp[1] == pytest.approx((0.2 / 0.08) ** 3)
+    assert sharp.sum() == pytest.approx(1.0)
