@@ -64,9 +64,15 @@ async def pick(flow: Flow, queries: Sequence[Query]) -> list[tuple[Query, Recomm
 
 
 def gap(query: Query, answer: RecommendAnswer) -> float:
-    """How many times further down the wanted item is in the other index; 0 if not shown."""
+    """How many times further down the wanted item is in the index that was given less.
+
+    0 where it is not shown; below 1 where the split was a mistake.
+    """
     ranks = [(i.text_rank, i.mm_rank) for i in answer.items if i.item_id == query.target_id]
-    return max(ranks[0]) / min(ranks[0]) if ranks else 0.0
+    if not ranks:
+        return 0.0
+    text, mm = ranks[0]
+    return mm / text if answer.theta.alpha > 0.5 else text / mm
 
 
 def draw(shop: Shop, examples: Sequence[tuple[Query, RecommendAnswer]], out: Path) -> None:
