@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.progress import Advance
-from adamroute.recall.replay import recall_surfaces
 from adamroute.routing.answer import TeacherAnswer
-from adamroute.routing.belief import alpha_votes
 from adamroute.routing.confidence import Calibration
+from adamroute.routing.difficulty import Difficulty
 from adamroute.routing.loaded import TeacherFile
 from adamroute.routing.policy import Auto, Verdict, judge
 from adamroute.routing.student import Prediction, Student
@@ -26,6 +25,7 @@ from adamroute.shop.catalogue import Request
 from distill.evaluate import Choice, chosen
 from distill.metrics import kl_divergence
 from distill.schema import Agreement, RouterName
+from distill.targets import evidence_belief
 
 Array = NDArray[np.float64]
 
@@ -204,6 +204,5 @@ def _soft_alpha(answer: TeacherAnswer, constants: TeacherFile) -> Array:
     bins = constants.bins
     if not answer.item_ids:
         return np.full(bins.shape[0], np.nan)
-    text, mm = np.array(answer.text_ranks, np.int64), np.array(answer.mm_ranks, np.int64)
-    votes = alpha_votes(recall_surfaces(text, mm, bins), bins, constants.lam)
-    return np.asarray(votes.mean(axis=0))
+    ranks = answer.text_ranks, answer.mm_ranks
+    return evidence_belief(*ranks, Difficulty(), bins, constants.lam).votes

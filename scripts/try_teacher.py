@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +125,7 @@ def variants(
     )
     matched = recall_surfaces(*difficulty.matched(made.text_ranks, made.mm_ranks), bins)
     raw = recall_surfaces(made.text_ranks, made.mm_ranks, bins)
-    votes: Callable[[Array], Array] = lambda surfaces: alpha_votes(surfaces, bins, lam)  # noqa: E731
+    votes = partial(alpha_votes, bins=bins, lam=lam)
     chosen: dict[str, NDArray[np.int64]] = {}
 
     def put(name: str, scores: Array) -> None:

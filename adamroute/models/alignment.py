@@ -114,7 +114,7 @@ def _fit_network(
                 view = torch.randint(0, placed.shape[1], (len(rows),))
                 optimiser.zero_grad()
                 loss = network.loss(photos[rows], placed[rows, view], raw[rows, view])
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
                 optimiser.step()
                 schedule.step()
             advance(1)

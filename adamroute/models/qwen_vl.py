@@ -69,7 +69,11 @@ class Qwen3VLEncoder:
         except (OSError, ValueError, KeyError) as error:
             raise ModelError(f"{path}: {error!r}; not the config of a Qwen3-VL model") from error
 
-    def encode_queries(self, texts: Sequence[str], text_vectors: Vectors) -> Vectors:  # noqa: ARG002
+    def encode_queries(
+        self,
+        texts: Sequence[str],
+        text_vectors: Vectors,  # noqa: ARG002 - the seam's; this model reads the words itself
+    ) -> Vectors:
         """[B, D] float32 of unit length, from the words alone."""
         return self._encode([_prompt(QUERY_INSTRUCTION, text) for text in texts], {})
 

@@ -19,13 +19,13 @@ class TraceStep:
     request_id: str
     step: int  # 0 up to the first update
     part: Part  # preferences, pseudo_queries: only where they cost or lacked something
-    item_id: str | None  # the history item whose rank was observed; None at the start
-    pseudo_query: str | None
-    text_rank: int | None
-    mm_rank: int | None
-    alpha: float | None  # theta after this step; None where it has none yet
-    budget: int | None
-    reason: str
+    item_id: str | None = None  # the history item whose rank was observed; None at the start
+    pseudo_query: str | None = None
+    text_rank: int | None = None
+    mm_rank: int | None = None
+    alpha: float | None = None  # theta after this step; None where it has none yet
+    budget: int | None = None
+    reason: str = ""
     fallbacks: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     dropped: tuple[str, ...] = ()  # history items that the policy judged irrelevant to the request
