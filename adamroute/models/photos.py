@@ -72,7 +72,7 @@ def load_network(threads: int) -> nn.Module:
     except RuntimeError as error:
         raise ModelError(f"{path}: not the weights of EfficientNet-Lite0: {error}") from error
     # 16 ms a photo instead of 19 on two cores. Fusing the batch norms as well gains nothing.
-    network.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # stub lacks it
+    network.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in stubs
     return network
 
 
@@ -106,7 +106,7 @@ def network_features(network: nn.Module, pixels: Pixels) -> NDArray[np.float32]:
     maps = ((batch - 127.0) / 128.0).contiguous(memory_format=torch.channels_last)
     levels: list[torch.Tensor] = []
     hooks = [
-        # Ignored here and below: the package has no types, so every attribute is a Tensor | Module.
+        # Ignored here and below: an untyped package, whose attributes are Tensor | Module to mypy.
         network._blocks[block].register_forward_hook(lambda *call: levels.append(call[-1]))  # type: ignore[index, union-attr]
         for block in BLOCKS
     ]
