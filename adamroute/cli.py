@@ -105,7 +105,7 @@ def ablate(
     Needs a finished build, label and train. Encoder pairs and policies to compare are other
     configs, listed under `ablation:` in this one.
     """
-    from distill.ablation.report import run_ablate
+    from adamroute.distill.evaluation.ablation.report import run_ablate
 
     loaded, command = load_config(config, shop=shop), shlex.join(["adamroute", *sys.argv[1:]])
     print(run_ablate(loaded, TerminalProgress(), out=out, command=command))
@@ -120,7 +120,7 @@ def run(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
 @app.command()
 def serve(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     """Serve the finished run over HTTP until Ctrl-C (OpenAPI at /docs)."""
-    from serving.app import serve_forever
+    from adamroute.serving.app import serve_forever
 
     loaded = load_config(config, shop=shop, out=out)
 
@@ -146,7 +146,7 @@ def ask(
     out: OutDir = None,
 ) -> None:
     """One request from the shell; prints the answer as JSON."""
-    from serving.local import answer_here, answer_over_http
+    from adamroute.serving.local import answer_here, answer_over_http
 
     loaded = load_config(config, shop=shop, out=out)
     body = {"user_id": user, "query": query, "n": n, "policy": policy}
@@ -169,7 +169,7 @@ def protocol(
 
     Needs `build`; rows of teacher, student and scorer come with `label` and `train`.
     """
-    from distill.protocols.run import run_protocol
+    from adamroute.distill.evaluation.protocols.run import run_protocol
 
     written = run_protocol(
         load_config(config, shop=shop), TerminalProgress(), trials=trials, out=out
@@ -201,8 +201,8 @@ def data(
 
     Only photos are fetched, and a run that was stopped goes on where it was.
     """
-    from adamroute.shop.amazon.make import data_amazon
-    from adamroute.shop.amazon.verb import told
+    from adamroute.datasets.amazon.make import data_amazon
+    from adamroute.datasets.amazon.verb import told
 
     made = data_amazon(
         name, folder, TerminalProgress(), out=out, images=images, keep_duplicates=keep_duplicates
@@ -213,7 +213,7 @@ def data(
 @app.command()
 def demo(config: Annotated[Path, typer.Argument(metavar="CONFIG")] = DEMO) -> None:
     """The whole of it: generate the demo shop, run every stage, serve, ask, report, stop."""
-    from serving.tour import tour
+    from adamroute.serving.tour import tour
 
     loaded = load_config(config)
     written = _run(loaded, TerminalProgress())
@@ -229,36 +229,36 @@ def _run(config: Config, progress: Progress) -> Path:
 
 
 def _build(config: Config, progress: Progress) -> None:
-    from adamroute.recall.build import run_build
+    from adamroute.indexing.build import run_build
 
     if config.demo is not None:
-        from adamroute.shop.demo import generate_demo_shop
+        from adamroute.datasets.demo import generate_demo_shop
 
         with progress.task("demo shop", config.demo.items) as advance:
             generate_demo_shop(config.shop, **config.demo.model_dump(), advance=advance)
     if config.profiler.kind == "llm":
-        from distill.profiling import run_profile
+        from adamroute.indexing.profiling import run_profile
 
         run_profile(config, progress)
     run_build(config, progress)
 
 
 def _label(config: Config, progress: Progress) -> None:
-    from distill.label import run_label
+    from adamroute.distill.labels.label import run_label
 
     run_label(config, progress)
 
 
 def _train(config: Config, progress: Progress) -> None:
-    from training.scorer import run_scorer
-    from training.train import run_train
+    from adamroute.training.reranker_fit import run_reranker
+    from adamroute.training.train import run_train
 
     run_train(config, progress)
-    run_scorer(config, progress)
+    run_reranker(config, progress)
 
 
 def _calibrate(config: Config, progress: Progress) -> None:
-    from training.calibrate import run_calibrate
+    from adamroute.training.calibrate import run_calibrate
 
     run_calibrate(config, progress)
 
@@ -270,7 +270,7 @@ def _report(
     folds: int | None = None,
     out: Path | None = None,
 ) -> Path:
-    from distill.report import run_report
+    from adamroute.distill.evaluation.report import run_report
 
     refit = (_label, _train, _calibrate)
     return run_report(
@@ -287,8 +287,8 @@ def _report(
 def _teacher_report(
     config: Config, progress: Progress, queries: Path | None, folds: int | None, out: Path | None
 ) -> Path:
-    from distill.label import write_labels
-    from distill.teaching.report import run_teacher_report
+    from adamroute.distill.evaluation.teaching.report import run_teacher_report
+    from adamroute.distill.labels.label import write_labels
 
     return run_teacher_report(
         config,

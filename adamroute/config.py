@@ -223,7 +223,7 @@ class ProfilerConfig(Section):
         return self.model_dump(mode="json", exclude={"llm": set(LLM_OPERATION)})
 
 
-class LevelConfig(Section):
+class LlmGradesConfig(Section):
     """A language model in this process that rates every candidate by reading its profile."""
 
     model: str = "Qwen/Qwen3-8B"  # hub id or folder
@@ -231,10 +231,10 @@ class LevelConfig(Section):
     cache: Positive = 100_000  # scores remembered, 250 bytes each
 
 
-class ScorerConfig(Section):
+class RerankerConfig(Section):
     kind: Literal["ordinal", "llm"] = "ordinal"
     negatives: Positive = 40  # of ordinal: candidates kept a replayed request
-    llm: LevelConfig = LevelConfig()  # of llm
+    llm: LlmGradesConfig = LlmGradesConfig()  # of llm
 
 
 class GpuShares(Section):
@@ -337,7 +337,7 @@ class Config(Section):
     labels: LabelConfig = LabelConfig()
     student: StudentConfig = StudentConfig()
     calibration: CalibrationConfig = CalibrationConfig()
-    scorer: ScorerConfig = ScorerConfig()
+    scorer: RerankerConfig = RerankerConfig()
     serve: ServeConfig = ServeConfig()
     store: StoreConfig = StoreConfig()
     wandb: WandbConfig = WandbConfig()

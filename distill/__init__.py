@@ -1,1 +1,1 @@
-"""Offline: labelling in bulk, synthetic requests, the teacher-versus-student report."""
+"""Offline: labels for the student, and the reports that hold it against its teacher."""

@@ -19,18 +19,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.artifacts import commit, file_hash
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.shop import Item, Query, Shop
 from adamroute.config import Config, load_config
+from adamroute.encoders.projection_head import Alignment
+from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter
+from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.hardware import machine
+from adamroute.indexing.photo_branch import Material, find_alignment, gather, place_items
 from adamroute.progress import SILENT
-from adamroute.recall.aligned import AlignedPhotoEncoder, QuerySide
-from adamroute.recall.aligned_branch import Material, find_alignment, gather, place_items
-from adamroute.recall.alignment import Alignment
-from adamroute.recall.encoders import TextEncoder, Vectors
-from adamroute.recall.index import BranchIndex
-from adamroute.recall.loaded import RecallIndex, load_index
-from adamroute.shop.catalogue import Item, Query, Shop
-from adamroute.shop.folder import read_shop
+from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.stages import commit, file_hash
 
 Rows = NDArray[np.bool_]
 
@@ -59,7 +59,7 @@ def main() -> None:
         unseen(config, shop, index, by_query=options.left_out, by_pair=options.pairs)
 
 
-def as_built(shop: Shop, index: RecallIndex) -> None:
+def as_built(shop: Shop, index: SearchIndex) -> None:
     """Every query against the index, as served."""
     vectors = index.encode([query.text for query in shop.queries]).mm
     found = recalled(vectors, index.mm_vectors, shop, shop.queries)
@@ -73,7 +73,7 @@ def as_built(shop: Shop, index: RecallIndex) -> None:
 
 
 def unseen(
-    config: Config, shop: Shop, index: RecallIndex, *, by_query: bool, by_pair: bool
+    config: Config, shop: Shop, index: SearchIndex, *, by_query: bool, by_pair: bool
 ) -> None:
     """The alignment fitted without two fifths of the items, and how those are found."""
     items, encoder = shop.catalogue.items, index.text_encoder
@@ -82,7 +82,7 @@ def unseen(
     left = np.array([left_out(item) for item in items])
     alignment = find_alignment(config, material.only(~left), encoder.name, SILENT)
     vectors = place_items(alignment, material, config.encoders.align)
-    side = QuerySide.fit(alignment.space, material.asked[~left], vectors[~left])
+    side = QueryAdapter.fit(alignment.space, material.asked[~left], vectors[~left])
     if by_query and shop.queries:
         of_left_out(config, shop, encoder, AlignedPhotoEncoder(side), alignment, material, left)
     if by_pair:

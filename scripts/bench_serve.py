@@ -20,13 +20,13 @@ import httpx
 import numpy as np
 import psutil
 
-from adamroute.artifacts import commit
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.shop import Query
 from adamroute.config import load_config
 from adamroute.hardware import GIB, machine
-from adamroute.shop.catalogue import Query
-from adamroute.shop.folder import read_shop
-from adamroute.shop.requests import known_queries
-from serving.app import served
+from adamroute.serving.app import served
+from adamroute.stages import commit
 
 WARM_UP = 5  # requests an endpoint that are not counted
 BARS = {"/v1/route": 120.0, "/v1/recommend": 250.0}  # p50, ms

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from adamroute.artifacts import commit
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.item_words import catalogue_words
+from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.shop import Request, Shop
 from adamroute.config import Config, load_config
+from adamroute.distill.labels.synthetic import synthetic_requests
 from adamroute.hardware import machine
-from adamroute.recall.loaded import RecallIndex, load_index
-from adamroute.routing.loaded import load_teacher
-from adamroute.routing.teacher import Teacher
-from adamroute.routing.words import catalogue_words
-from adamroute.shop.catalogue import Request, Shop
-from adamroute.shop.folder import read_shop
-from adamroute.shop.requests import known_queries
-from distill.synthetic import synthetic_requests
+from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.stages import commit
+from adamroute.teacher.constants import load_teacher
+from adamroute.teacher.loop import Teacher
 
 WARM_UP = 8  # requests
 ONE_BY_ONE = 64  # requests whose single latency is taken
@@ -76,7 +76,7 @@ def together(teacher: Teacher, requests: list[Request]) -> None:
     )
 
 
-def own_targets(config: Config, shop: Shop, index: RecallIndex) -> None:
+def own_targets(config: Config, shop: Shop, index: SearchIndex) -> None:
     """Synthetic requests: written, encoded, ranked."""
     start = time.perf_counter()
     words = catalogue_words(index.titles, index.texts, index.categories, index.visual)

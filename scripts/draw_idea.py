@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import load_config
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Query, Shop
-from adamroute.shop.folder import read_shop
-from adamroute.shop.requests import known_queries
-from serving.flow import Flow
-from serving.local import local_flow
-from serving.schemas import RecommendAnswer, RecommendBody
+from adamroute.serving.flow import Flow
+from adamroute.serving.local import local_flow
+from adamroute.serving.schemas import RecommendAnswer, RecommendBody
+from adamroute.theta import Theta
 
 SHOWN = 6
 MAX_CHARACTERS = 90

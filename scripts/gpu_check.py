@@ -27,14 +27,14 @@ import httpx
 import numpy as np
 import yaml
 
-from adamroute.artifacts import commit
+from adamroute.catalogue.folder import read_shop
 from adamroute.config import Config, DemoConfig, WandbConfig, load_config
 from adamroute.errors import AdamrouteError
 from adamroute.hardware import machine
-from adamroute.recall.index import BranchIndex
-from adamroute.shop.folder import read_shop
-from serving.app import served
-from serving.schemas import RecommendAnswer
+from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.serving.app import served
+from adamroute.serving.schemas import RecommendAnswer
+from adamroute.stages import commit
 
 GPU, TINY = Path("configs/qwen3-gpu.yaml"), Path("configs/qwen3-tiny.yaml")
 TINY_MODELS = "runs/tiny-models"  # as TINY names them

@@ -20,22 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from adamroute.artifacts import commit
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.folds import refold
+from adamroute.catalogue.item_words import INTENTS, catalogue_words
+from adamroute.catalogue.shop import Shop
 from adamroute.config import FoldConfig, load_config
+from adamroute.distill.labels.observed import Observed
+from adamroute.distill.labels.synthetic import synthetic_requests
 from adamroute.hardware import machine
-from adamroute.recall.loaded import RecallIndex, load_index
-from adamroute.recall.replay import price, recall_surfaces, recalled, solve_price
-from adamroute.routing.belief import alpha_votes
-from adamroute.routing.difficulty import Difficulty, match_factor
-from adamroute.routing.loaded import load_teacher
-from adamroute.routing.theta import ALPHAS, Bins, Theta
-from adamroute.routing.words import KINDS, catalogue_words
-from adamroute.shop.catalogue import Shop
-from adamroute.shop.folder import read_shop
-from adamroute.shop.folds import refold
+from adamroute.retrieval.replay import price, recall_surfaces, recalled, solve_price
+from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.stages import commit
 from adamroute.stats import bootstrap_means, interval
-from distill.observed import Observed
-from distill.synthetic import synthetic_requests
+from adamroute.teacher.belief import alpha_votes
+from adamroute.teacher.constants import load_teacher
+from adamroute.teacher.difficulty import Difficulty, match_factor
+from adamroute.theta import ALPHAS, Bins, Theta
 
 BUDGETS = (20, 40, 100)
 FOLDS = 5
@@ -74,7 +74,7 @@ def main() -> None:
     residual(world, evidence)
 
 
-def observe_all(shop: Shop, index: RecallIndex, tau: int, synthetic: int) -> World:
+def observe_all(shop: Shop, index: SearchIndex, tau: int, synthetic: int) -> World:
     words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
     made = synthetic_requests(shop.catalogue, words, count=synthetic, seed=0, split_items=False)
     real = _observe(
@@ -134,7 +134,7 @@ def variants(
     count = len(world.users)
     chosen["static_best"] = np.tile(world.hits[known].mean(axis=0).argmax(axis=0), (count, 1))
     of_kind = {
-        k: world.hits[known & (world.stated == k)].mean(axis=0).argmax(axis=0) for k in KINDS
+        k: world.hits[known & (world.stated == k)].mean(axis=0).argmax(axis=0) for k in INTENTS
     }
     chosen["kind_known"] = np.stack([of_kind[k] for k in world.stated])
     chosen["oracle"] = world.hits.argmax(axis=1)
@@ -191,7 +191,7 @@ def _with(
     return np.stack(rows)
 
 
-def _observe(index: RecallIndex, texts: list[str], rows: list[int]) -> Observed:
+def _observe(index: SearchIndex, texts: list[str], rows: list[int]) -> Observed:
     encoded = index.encode(texts)
     text, mm = index.recall.ranks(encoded.text, encoded.mm, np.array(rows, dtype=np.int64))
     return Observed(encoded.text, text, mm)

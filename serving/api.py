@@ -9,9 +9,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from adamroute import __version__
-from serving.flow import Flow
-from serving.problems import MEDIA_TYPE, install, problem, read_body
-from serving.schemas import (
+from adamroute.serving.flow import Flow
+from adamroute.serving.problems import MEDIA_TYPE, install, problem, read_body
+from adamroute.serving.schemas import (
     Health,
     Problem,
     RecommendAnswer,

@@ -54,7 +54,7 @@ def served(config: Config) -> Iterator[str]:
         os.environ.update(_RAY_ENVIRONMENT)
         # Given here, Ray neither reads nor writes ~/.ray/auth_token.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    from serving.graph import build_app, total_cpus
+    from adamroute.serving.graph import build_app, total_cpus
 
     application = build_app(config)
     folder = Path(tempfile.mkdtemp(prefix="adamroute-"))  # short: sockets allow 107 characters

@@ -14,16 +14,33 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.queries import MAX_QUERY_CHARACTERS
+from adamroute.catalogue.shop import Interaction, Request
 from adamroute.config import ServeConfig
 from adamroute.errors import AdamrouteError, BusyError, DeadlineError, RequestError
-from adamroute.routing.policy import Auto, Forced, Policy, Standing, Static, judge, parse_policy
-from adamroute.routing.theta import Theta
-from adamroute.scoring.profiles import PreferenceProfile
-from adamroute.shop.catalogue import Interaction, Request
-from adamroute.shop.queries import MAX_QUERY_CHARACTERS
-from serving.accounting import Clock, Gate, Log, Meter, Pace, Stages
-from serving.nodes import Ask, Encoded, Found, Recall, Router, Score, Scored, Shopper, Teach
-from serving.schemas import (
+from adamroute.routing.policy_string import (
+    Auto,
+    Forced,
+    RoutingPolicy,
+    Standing,
+    Static,
+    judge,
+    parse_policy,
+)
+from adamroute.serving.accounting import Clock, Gate, Log, Meter, Pace, Stages
+from adamroute.serving.nodes import (
+    Ask,
+    Encoded,
+    Found,
+    Recall,
+    Router,
+    Score,
+    Scored,
+    Shopper,
+    Teach,
+)
+from adamroute.serving.schemas import (
     ItemOut,
     RecommendAnswer,
     RecommendBody,
@@ -32,6 +49,7 @@ from serving.schemas import (
     ThetaOut,
     Versions,
 )
+from adamroute.theta import Theta
 
 Source = Literal["student", "teacher", "teacher:no_evidence", "static"]
 Body = TypeVar("Body", bound=RouteBody)
@@ -173,12 +191,12 @@ class Flow:
         items = best_items(found, scored, body.n)
         return RecommendAnswer(**head.model_dump(), items=items, scorer=dict(scored.counts))
 
-    async def _admit(self, body: RouteBody, trip: Trip) -> tuple[Policy, Shopper]:
+    async def _admit(self, body: RouteBody, trip: Trip) -> tuple[RoutingPolicy, Shopper]:
         policy = parse_policy(body.policy, self._facts.tau)
         shopper = await trip.stages.time("profile", self._nodes.recall.look_up(asked(body)))
         return policy, shopper
 
-    async def _choose(self, policy: Policy, shopper: Shopper, trip: Trip) -> Choice:
+    async def _choose(self, policy: RoutingPolicy, shopper: Shopper, trip: Trip) -> Choice:
         match policy:
             case Static(theta):
                 return Choice(theta, "static")

@@ -1,6 +1,6 @@
 """The Ray Serve application: five deployments around plain classes, wrapped last.
 
-    client -> Ingress -> Recall (who asks; encode; search), Router, Scorer, Teacher
+    client -> Ingress -> Recall (who asks; encode; search), Router, Reranker, Teacher
 
 Each replica states its CPUs and Ray caps its OMP threads at that number: the router is given the
 machine, the others one thread. The numbers are shares for placement, so they may add up to more
@@ -19,19 +19,19 @@ from ray.serve import Application
 from ray.serve.handle import DeploymentHandle
 
 from adamroute.config import Config
+from adamroute.serving.accounting import LOG_FILE, RayMeter, file_log
+from adamroute.serving.api import create_api
+from adamroute.serving.flow import Facts, Flow, Nodes
+from adamroute.serving.nodes import Recall, Router, Score, Teach
+from adamroute.serving.remote import Remote
 from serving import parts
-from serving.accounting import LOG_FILE, RayMeter, file_log
-from serving.api import create_api
-from serving.flow import Facts, Flow, Nodes
-from serving.nodes import Recall, Router, Score, Teach
-from serving.remote import Remote
 
-RECALL_CPUS, TEACHER_CPUS, SCORER_CPUS, INGRESS_CPUS = 1.0, 1.0, 0.5, 0.5
+RECALL_CPUS, TEACHER_CPUS, RERANKER_CPUS, INGRESS_CPUS = 1.0, 1.0, 0.5, 0.5
 
 
 def total_cpus(config: Config) -> float:
     """What all replicas together declare."""
-    small = RECALL_CPUS + TEACHER_CPUS + SCORER_CPUS + INGRESS_CPUS
+    small = RECALL_CPUS + TEACHER_CPUS + RERANKER_CPUS + INGRESS_CPUS
     return config.serve.router_cpus + small
 
 
@@ -42,7 +42,7 @@ def build_app(config: Config) -> Application:
     nodes = {
         "router": (RouterReplica, config.serve.router_cpus),
         "recall": (RecallReplica, RECALL_CPUS),
-        "scorer": (ScorerReplica, SCORER_CPUS),
+        "scorer": (RerankerReplica, RERANKER_CPUS),
         "teacher": (TeacherReplica, TEACHER_CPUS),
     }
     gpus = config.serve.gpus.shares
@@ -81,9 +81,9 @@ class RecallReplica(Recall):
         super().__init__(parts.index(config), parts.users(config))
 
 
-class ScorerReplica(Score):
+class RerankerReplica(Score):
     def __init__(self, config: Config) -> None:
-        super().__init__(parts.warm_scorer(config))
+        super().__init__(parts.warm_reranker(config))
 
 
 class TeacherReplica(Teach):

@@ -10,11 +10,11 @@ from pydantic import JsonValue, ValidationError
 
 from adamroute.config import Config
 from adamroute.errors import RequestError, ServingError
+from adamroute.serving.flow import Flow, Nodes
+from adamroute.serving.nodes import Recall, Router, Score, Teach
+from adamroute.serving.problems import field_path
+from adamroute.serving.schemas import RecommendAnswer, RecommendBody
 from serving import parts
-from serving.flow import Flow, Nodes
-from serving.nodes import Recall, Router, Score, Teach
-from serving.problems import field_path
-from serving.schemas import RecommendAnswer, RecommendBody
 
 Body = Mapping[str, JsonValue]
 

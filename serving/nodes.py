@@ -17,31 +17,31 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.catalogue.preferences import (
+    PreferenceProfile,
+    preference_text,
+    profile_of,
+    traits_by_id,
+)
+from adamroute.catalogue.shop import Interaction, Request, TimeMeaning
+from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.errors import RequestError
-from adamroute.recall.encoders import TextEncoder, Vectors
-from adamroute.recall.loaded import RecallIndex
-from adamroute.routing.answer import TeacherAnswer
-from adamroute.routing.confidence import Calibration
-from adamroute.routing.neighbours import Neighbourhood, liked_rows
-from adamroute.routing.student import Student
-from adamroute.routing.teacher import Teacher
-from adamroute.routing.theta import Theta
-from adamroute.scoring.features import (
+from adamroute.reranking.features import (
     Asked,
     Case,
     item_facts,
     liked_items,
     scoring_case,
 )
-from adamroute.scoring.profiles import (
-    PreferenceProfile,
-    preference_text,
-    profile_of,
-    traits_by_id,
-)
-from adamroute.scoring.scorer import Levels, Scorer, best_first, expected_level
-from adamroute.shop.catalogue import Interaction, Request, TimeMeaning
+from adamroute.reranking.reranker import Grades, Reranker, best_first, expected_grade
+from adamroute.retrieval.search_index import SearchIndex
+from adamroute.routing.confidence import Calibration
+from adamroute.routing.student import Student
 from adamroute.store import Snapshot
+from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.loop import Teacher
+from adamroute.teacher.neighbours import Neighbourhood, liked_rows
+from adamroute.theta import Theta
 
 READY = "ready"
 UserStatus = Literal["known", "unknown", "given"]
@@ -111,9 +111,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Scored:
-    """Levels of every candidate, and their places from best to worst."""
+    """Grades of every candidate, and their places from best to worst."""
 
-    levels: Levels  # [K, 5]
+    levels: Grades  # [K, 5]
     expected: NDArray[np.float64]  # [K]
     order: NDArray[np.int64]  # [K]
     counts: Mapping[str, float]  # of the scorer since it started, as its level mass; may be empty
@@ -149,7 +149,7 @@ class Router:
 class Recall:
     """Text encoder, both indexes, and what is stored of users: finds who asks and candidates."""
 
-    def __init__(self, index: RecallIndex, users: Users) -> None:
+    def __init__(self, index: SearchIndex, users: Users) -> None:
         self._index = index
         self._users = users.snapshot.by_id
         self._neighbourhood = Neighbourhood(users.snapshot, users.neighbours)
@@ -248,7 +248,7 @@ class VectorCache:
 class Score:
     """The scorer: levels of every candidate, and their order."""
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, scorer: Reranker) -> None:
         self._scorer = scorer
 
     async def ping(self) -> str:
@@ -258,7 +258,7 @@ class Score:
         """All candidates of a request in one call."""
         levels = self._scorer.score(case)
         order = best_first(levels, case.candidates)
-        return Scored(levels, expected_level(levels), order, self._scorer.counts)
+        return Scored(levels, expected_grade(levels), order, self._scorer.counts)
 
 
 class Teach:

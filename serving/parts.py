@@ -9,24 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
-from adamroute.artifacts import MANIFEST, Manifest, file_hash, read_manifest
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.shop import Interaction, Request
 from adamroute.config import Config
 from adamroute.errors import ArtifactError
-from adamroute.models.lora_student import LoraStudent
-from adamroute.recall.dual import Candidates
-from adamroute.recall.loaded import RecallIndex, load_index
+from adamroute.reranking.features import FEATURES, Case
+from adamroute.reranking.load import load_reranker
+from adamroute.reranking.reranker import Reranker
+from adamroute.retrieval.dual import Candidates
+from adamroute.retrieval.search_index import SearchIndex, load_index
 from adamroute.routing.confidence import Calibration, load_calibration
-from adamroute.routing.loaded import load_snapshot, load_teacher, read_teacher_file
-from adamroute.routing.teacher import Teacher
-from adamroute.scoring.features import FEATURES, Case
-from adamroute.scoring.loaded import load_scorer
-from adamroute.scoring.profiles import PreferenceProfile
-from adamroute.scoring.scorer import Scorer
-from adamroute.shop.catalogue import Interaction, Request
+from adamroute.routing.lora_student import LoraStudent
+from adamroute.serving.flow import Facts
+from adamroute.serving.nodes import Users
+from adamroute.serving.schemas import Versions
+from adamroute.stages import MANIFEST, Manifest, file_hash, read_manifest
 from adamroute.store import shared_store
-from serving.flow import Facts
-from serving.nodes import Users
-from serving.schemas import Versions
+from adamroute.teacher.constants import load_snapshot, load_teacher, read_teacher_file
+from adamroute.teacher.loop import Teacher
 
 # Folder of each served stage, the stage's name in its manifest, and the verb that makes it.
 STAGES = {
@@ -84,7 +84,7 @@ def calibration(config: Config) -> Calibration:
     return load_calibration(config.stage("calibration"))
 
 
-def index(config: Config) -> RecallIndex:
+def index(config: Config) -> SearchIndex:
     """Arrays, encoders and search, on one thread; ConfigError where FAISS wants a GPU it lacks."""
     return load_index(config.stage("index"), SMALL_THREADS, device=config.serve.recall_device)
 
@@ -99,12 +99,12 @@ def users(config: Config) -> Users:
     )
 
 
-def scorer(config: Config) -> Scorer:
+def scorer(config: Config) -> Reranker:
     """The five-level scorer: weights from a file, or a language model's engine."""
-    return load_scorer(config)
+    return load_reranker(config)
 
 
-def teacher(config: Config, index: RecallIndex) -> Teacher:
+def teacher(config: Config, index: SearchIndex) -> Teacher:
     """The full loop; its store is opened read-only, and no call outlives the request."""
     llm = config.teacher.llm
     if llm is not None:
@@ -114,7 +114,7 @@ def teacher(config: Config, index: RecallIndex) -> Teacher:
     return load_teacher(config.stage("labels"), index, config)
 
 
-def warm_scorer(config: Config) -> Scorer:
+def warm_reranker(config: Config) -> Reranker:
     """As `scorer`; a language model has read one item, which costs its first call's set-up."""
     if "scorer" not in config.served_engines:
         return scorer(config)
@@ -124,7 +124,7 @@ def warm_scorer(config: Config) -> Scorer:
         return loaded
 
 
-def warm_teacher(config: Config, index: RecallIndex) -> Teacher:
+def warm_teacher(config: Config, index: SearchIndex) -> Teacher:
     """As `teacher`; a language model has answered each kind of prompt once."""
     if "teacher" not in config.served_engines:
         return teacher(config, index)

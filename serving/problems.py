@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from adamroute.errors import BusyError, DeadlineError, RequestError
-from serving.schemas import Problem
+from adamroute.serving.schemas import Problem
 
 MEDIA_TYPE = "application/problem+json"
 MAX_BODY = 1_000_000  # bytes

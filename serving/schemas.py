@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adamroute.shop.queries import MAX_QUERY_CHARACTERS
+from adamroute.catalogue.queries import MAX_QUERY_CHARACTERS
 
 MAX_ITEMS = 200  # n; tau caps it further
 MAX_HISTORY = 1000

@@ -8,19 +8,19 @@ from pathlib import Path
 import httpx
 import numpy as np
 
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.errors import ServingError
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Query, Shop
-from adamroute.shop.folder import read_shop
-from adamroute.shop.requests import known_queries
-from serving.app import served
-from serving.local import Body, answer_over_http
-from serving.schemas import RecommendAnswer
+from adamroute.serving.app import served
+from adamroute.serving.local import Body, answer_over_http
+from adamroute.serving.schemas import RecommendAnswer
+from adamroute.theta import Theta
 
 TIMED = 60  # requests an endpoint, one client
 SHOWN = 5  # items of the recommendation that is printed
-KINDS = ("visual", "functional")
+INTENTS = ("visual", "functional")
 
 
 def tour(config: Config) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _photo(shop: Shop, image: str | None) -> str:
 
 
 def _one_of_each_kind(queries: Sequence[Query]) -> list[Query]:
-    found = [next((q for q in queries if q.kind == kind), None) for kind in KINDS]
+    found = [next((q for q in queries if q.kind == kind), None) for kind in INTENTS]
     return [query for query in found if query is not None] or list(queries[:1])
 
 

@@ -35,17 +35,17 @@ def tiny_config(folder: Path) -> Config:
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Config:
     """The config of a finished run: shop generated, every stage really run (about 40 s)."""
-    from adamroute.recall.build import run_build
-    from adamroute.shop.demo import generate_demo_shop
-    from distill.label import run_label
-    from training.calibrate import run_calibrate
-    from training.scorer import run_scorer
-    from training.train import run_train
+    from adamroute.datasets.demo import generate_demo_shop
+    from adamroute.distill.labels.label import run_label
+    from adamroute.indexing.build import run_build
+    from adamroute.training.calibrate import run_calibrate
+    from adamroute.training.reranker_fit import run_reranker
+    from adamroute.training.train import run_train
 
     config = tiny_config(tmp_path_factory.mktemp("tiny"))
     assert config.demo is not None
     generate_demo_shop(config.shop, **config.demo.model_dump())
-    for stage in (run_build, run_label, run_train, run_scorer, run_calibrate):
+    for stage in (run_build, run_label, run_train, run_reranker, run_calibrate):
         stage(config, SILENT)
     return config
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.known_queries import known_queries
 from adamroute.config import Config
+from adamroute.distill.evaluation.report import run_report
+from adamroute.distill.labels.label import run_label
+from adamroute.indexing.build import run_build
 from adamroute.progress import SILENT
-from adamroute.recall.build import run_build
-from adamroute.shop.folder import read_shop
-from adamroute.shop.requests import known_queries
-from distill.label import run_label
-from distill.report import run_report
-from serving.local import answer_here
-from training.calibrate import run_calibrate
-from training.scorer import run_scorer
-from training.train import run_train
+from adamroute.serving.local import answer_here
+from adamroute.training.calibrate import run_calibrate
+from adamroute.training.reranker_fit import run_reranker
+from adamroute.training.train import run_train
 
 ITEMS = 300
 
@@ -52,7 +52,7 @@ def test_items_alone_are_enough_to_train_calibrate_report_and_serve(
             "student": {"layers": 2, "steps": 4},
         }
     )
-    for stage in (run_build, run_label, run_train, run_scorer, run_calibrate, run_report):
+    for stage in (run_build, run_label, run_train, run_reranker, run_calibrate, run_report):
         stage(config, SILENT)
     shop, labels = read_shop(config.shop), config.stage("labels")
     parts = [known_queries(shop, labels, s) for s in ("train", "calibration", "test")]

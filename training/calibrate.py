@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adamroute.artifacts import (
+from adamroute.catalogue.folds import open_shop
+from adamroute.catalogue.known_queries import known_queries, outcome_source
+from adamroute.catalogue.shop import Shop
+from adamroute.config import Config
+from adamroute.progress import Progress
+from adamroute.retrieval.replay import Ranks, price, recall_surfaces, regret, soft_labels
+from adamroute.retrieval.search_index import load_index
+from adamroute.routing.confidence import CALIBRATION_FILE
+from adamroute.routing.lora_student import LoraStudent
+from adamroute.stages import (
     Manifest,
     is_fresh,
     publish,
@@ -15,18 +24,9 @@ from adamroute.artifacts import (
     write_manifest,
     write_text,
 )
-from adamroute.config import Config
-from adamroute.models.lora_student import LoraStudent
-from adamroute.progress import Progress
-from adamroute.recall.loaded import load_index
-from adamroute.recall.replay import Ranks, price, recall_surfaces, regret, soft_labels
-from adamroute.routing.confidence import CALIBRATION_FILE
-from adamroute.routing.loaded import REPLIES_FILE, load_teacher, read_teacher_file
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Shop
-from adamroute.shop.folds import open_shop
-from adamroute.shop.requests import known_queries, outcome_source
-from training.confidence import Array, Outcomes, fit_calibration
+from adamroute.teacher.constants import REPLIES_FILE, load_teacher, read_teacher_file
+from adamroute.theta import Theta
+from adamroute.training.calibration_fit import Array, Outcomes, fit_calibration
 
 
 def run_calibrate(config: Config, progress: Progress) -> Manifest:

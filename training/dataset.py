@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from adamroute.catalogue.preferences import PreferenceProfile
 from adamroute.errors import LabelError
-from adamroute.routing.loaded import ROWS_FILE, TARGETS_FILE
-from adamroute.routing.theta import Bins
-from adamroute.scoring.profiles import PreferenceProfile
+from adamroute.teacher.constants import ROWS_FILE, TARGETS_FILE
+from adamroute.theta import Bins
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from adamroute.artifacts import (
+from adamroute.catalogue.folds import open_shop
+from adamroute.config import Config
+from adamroute.progress import Progress
+from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.routing.backbone import load_backbone
+from adamroute.routing.lora_student import LoraStudent, StudentFile, write_student
+from adamroute.routing.student_prompt import prompt_version
+from adamroute.stages import (
     Manifest,
     is_fresh,
     publish,
@@ -23,19 +30,12 @@ from adamroute.artifacts import (
     write_manifest,
     write_text,
 )
-from adamroute.config import Config
-from adamroute.models.backbone import load_backbone
-from adamroute.models.lora_student import LoraStudent, StudentFile, write_student
-from adamroute.progress import Progress
-from adamroute.recall.loaded import RecallIndex, load_index
-from adamroute.routing.prompt import prompt_version
-from adamroute.routing.theta import Bins
-from adamroute.shop.folds import open_shop
-from training.dataset import TrainingSet, load_training_set
-from training.heldout import known_outcomes, measure
-from training.linear import LinearFit, fit_linear
-from training.lora import LoraRun, train_lora
-from training.tracking import Tracker, check_wandb, tracked
+from adamroute.theta import Bins
+from adamroute.training.dataset import TrainingSet, load_training_set
+from adamroute.training.held_out import known_outcomes, measure
+from adamroute.training.linear_fit import LinearFit, fit_linear
+from adamroute.training.lora_fit import LoraRun, train_lora
+from adamroute.training.tracking import Tracker, check_wandb, tracked
 
 METRICS = "metrics.json"
 
@@ -94,7 +94,7 @@ def _train(
 
 
 def _query_vectors(
-    rows: TrainingSet, index: RecallIndex, progress: Progress
+    rows: TrainingSet, index: SearchIndex, progress: Progress
 ) -> NDArray[np.float32]:
     """E_txt of every row's query, [R, D]; rows of one request share their text."""
     distinct = sorted(set(rows.queries))

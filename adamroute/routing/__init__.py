@@ -1,1 +1,1 @@
-"""Theta, its bins and utilities, the teacher's loop, the student's inference, confidence."""
+"""The student's seam and its inference, confidence, the fallback rule, policy strings."""

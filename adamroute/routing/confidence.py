@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adamroute.errors import ArtifactError
-from adamroute.routing.policy import Standing
-from adamroute.routing.theta import ALPHAS
+from adamroute.routing.policy_string import Standing
+from adamroute.theta import ALPHAS
 
 CALIBRATION_FILE = "calibration.json"
 FEATURES = ("entropy", "top", "spread", "alpha")

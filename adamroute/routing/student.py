@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.routing.theta import Bins, Theta
-from adamroute.scoring.profiles import PreferenceProfile
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.theta import Bins, Theta
 
 
 @dataclass(frozen=True)

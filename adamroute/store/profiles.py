@@ -18,11 +18,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from adamroute.errors import ArtifactError, StoreError
-from adamroute.routing.theta import Theta
 from adamroute.store.migrate import REVISION, revision, upgrade
 from adamroute.store.place import Place
 from adamroute.store.records import Snapshot, UserRecord
 from adamroute.store.tables import RUNS, THETAS, USERS, record_of, row_of
+from adamroute.theta import Theta
 
 LABELS_RUN = "labels"  # the one run of a file beside its labels
 

@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Interaction
+from adamroute.catalogue.shop import Interaction
+from adamroute.theta import Theta
 
 STATIC_ROUND = -1  # of a theta that no labelling round wrote
 

@@ -27,9 +27,9 @@ from sqlalchemy import (
     Text,
 )
 
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Interaction
+from adamroute.catalogue.shop import Interaction
 from adamroute.store.records import UserRecord
+from adamroute.theta import Theta
 
 META = MetaData()
 RUNS = Table(

@@ -11,18 +11,18 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from adamroute.artifacts import FORMAT, Manifest
+from adamroute.catalogue.item_words import words_in
+from adamroute.catalogue.shop import Catalogue, Interaction, Item, Query, Shop, Split
 from adamroute.config import Config
+from adamroute.distill.labels.pieces import Parts
+from adamroute.distill.labels.rounds import stored_likings
+from adamroute.encoders.seams import Vectors
 from adamroute.progress import SILENT
-from adamroute.recall.dual import DualRecall
-from adamroute.recall.encoders import Vectors
-from adamroute.recall.index import BranchIndex
-from adamroute.recall.loaded import RecallIndex
-from adamroute.routing.loop import Liking, Policy
-from adamroute.routing.words import words_in
-from adamroute.shop.catalogue import Catalogue, Interaction, Item, Query, Shop, Split
-from distill.parts import Parts
-from distill.rounds import stored_likings
+from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.retrieval.dual import DualRetriever
+from adamroute.retrieval.search_index import SearchIndex
+from adamroute.stages import FORMAT, Manifest
+from adamroute.teacher.policy import Liking, TeacherPolicy
 
 COLOURS = ("red", "blue", "green")
 USES = {
@@ -109,7 +109,7 @@ def _queries() -> list[Query]:
     return found
 
 
-def market_index(encoder: BagOfWords | None = None) -> RecallIndex:
+def market_index(encoder: BagOfWords | None = None) -> SearchIndex:
     """Text branch over listings, multimodal branch over colour and noun."""
     encoder = encoder or BagOfWords()
     goods = items()
@@ -119,7 +119,7 @@ def market_index(encoder: BagOfWords | None = None) -> RecallIndex:
         format=FORMAT, stage="build", key="market", config={}, inputs={}, outputs={}, counts={},
         packages={}, commit="",
     )  # fmt: skip
-    return RecallIndex(
+    return SearchIndex(
         manifest=manifest,
         ids=tuple(item.item_id for item in goods),
         titles=tuple(item.title for item in goods),
@@ -132,7 +132,7 @@ def market_index(encoder: BagOfWords | None = None) -> RecallIndex:
         mm_vectors=mm,
         text_encoder=encoder,
         mm_encoder=encoder,
-        recall=DualRecall(BranchIndex(text), BranchIndex(mm)),
+        recall=DualRetriever(BranchIndex(text), BranchIndex(mm)),
     )
 
 
@@ -149,7 +149,7 @@ def market_config(out: Path, **labels: float) -> Config:
     )
 
 
-def kept_likings(shop: Shop, index: RecallIndex, policy: Policy) -> dict[str, Liking]:
+def kept_likings(shop: Shop, index: SearchIndex, policy: TeacherPolicy) -> dict[str, Liking]:
     """p_u of every user, in a folder of pieces that is thrown away."""
     with TemporaryDirectory() as folder:
         return stored_likings(shop, index, policy, Parts(Path(folder) / "parts", "key"), SILENT)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from adamroute.routing.answer import TeacherAnswer
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Query
-from distill.teaching.measure import Ranks, Taught
-from distill.teaching.schema import ROWS
+from adamroute.catalogue.shop import Query
+from adamroute.distill.evaluation.teaching.measure import Ranks, Taught
+from adamroute.distill.evaluation.teaching.schema import ROWS
+from adamroute.teacher.answer import TeacherAnswer
+from adamroute.theta import Theta
 
 TEACHER = [[1, 1, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]]  # 8 of 12
 STATIC = [[1, 1, 1], [0, 0, 1], [0, 0, 0], [0, 1, 1]]  # 6 of 12

@@ -6,25 +6,25 @@ from functools import cache
 
 import numpy as np
 
-from adamroute.recall.dual import DualRecall
-from adamroute.recall.index import BranchIndex
-from adamroute.routing.answer import TeacherAnswer, TraceStep
-from adamroute.routing.loop import Call
-from adamroute.routing.policy import Verdict
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.shop import Query
+from adamroute.distill.evaluation.answering import Desk
+from adamroute.distill.evaluation.known import Known
+from adamroute.distill.evaluation.learned import Told, learned_choices
+from adamroute.distill.evaluation.measure import CURVE_BUDGETS, CURVES, Measured
+from adamroute.distill.evaluation.outcomes import baseline_choices, fusion_outcomes, outcomes
+from adamroute.llm.chat import Call
+from adamroute.reranking.features import FEATURES, Asked, ItemFacts, item_facts
+from adamroute.reranking.reranker import OrdinalReranker
+from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.retrieval.dual import DualRetriever
+from adamroute.routing.policy_string import Verdict
 from adamroute.routing.student import Prediction
-from adamroute.routing.theta import ALPHAS, Theta
-from adamroute.scoring.features import FEATURES, Asked, ItemFacts, item_facts
-from adamroute.scoring.profiles import PreferenceProfile
-from adamroute.scoring.scorer import OrdinalScorer
-from adamroute.shop.catalogue import Query
-from distill.answering import Desk
-from distill.evaluate import baseline_choices, fusion_outcomes, outcomes
-from distill.known import Known
-from distill.learned import Told, learned_choices
-from distill.measure import CURVE_BUDGETS, CURVES, Measured
+from adamroute.teacher.answer import TeacherAnswer, TraceStep
+from adamroute.theta import ALPHAS, Theta
 
 N, B, D = 150, 40, 6
-KINDS = ("functional", "mixed", "visual")
+INTENTS = ("functional", "mixed", "visual")
 
 
 def unit(rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -33,14 +33,14 @@ def unit(rng: np.random.Generator, rows: int) -> np.ndarray:
 
 
 @cache
-def items() -> tuple[DualRecall, ItemFacts]:
+def items() -> tuple[DualRetriever, ItemFacts]:
     rng = np.random.default_rng(1)
     text, mm = unit(rng, N), unit(rng, N)
     text[1], mm[1] = text[0], mm[0]  # a pair that no measure can tell apart
     facts = item_facts(
         text, ["a thing"] * N, ["rug", "lamp", "sofa"] * (N // 3), [{"colour": "red"}] * N
     )
-    return DualRecall(BranchIndex(text), BranchIndex(mm)), facts
+    return DualRetriever(BranchIndex(text), BranchIndex(mm)), facts
 
 
 @cache
@@ -57,7 +57,7 @@ def requests(seed: int = 2) -> Known:
     return Known(
         request_ids=tuple(f"q{b}" for b in range(B)),
         users=tuple(f"u{b // 2}" for b in range(B)),
-        kinds=tuple(KINDS[b % 3] for b in range(B)),
+        kinds=tuple(INTENTS[b % 3] for b in range(B)),
         text_vectors=text,
         mm_vectors=mm,
         targets=targets,
@@ -74,7 +74,7 @@ def desk(known: Known, collaborative: tuple[int, ...] = ()) -> Desk:
     recall, facts = items()
     weights = np.zeros(len(FEATURES))
     weights[FEATURES.index("log_best_rank")] = -1.0
-    scorer = OrdinalScorer(
+    scorer = OrdinalReranker(
         mean=np.zeros(len(FEATURES)),
         scale=np.ones(len(FEATURES)),
         weights=weights,

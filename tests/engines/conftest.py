@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from adamroute.models.tiny import checkpoints
+from adamroute.datasets.tiny_models import checkpoints
 from tests.engines.server import Server, serving
 
 HERE = Path(__file__).parent

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adamroute.models.tiny import checkpoints
-from adamroute.models.tiny.tokenizer import tiny_tokenizer
+from adamroute.datasets.tiny_models import checkpoints
+from adamroute.datasets.tiny_models.tokenizer import tiny_tokenizer
 from tests.engines.pictures import plain_picture, with_picture
 
 CHAT = [
@@ -104,7 +104,7 @@ def test_smollm2_as_a_folder_answers_as_the_packaged_file_does(smollm2_folder: P
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from adamroute.models.backbone import load_backbone
+    from adamroute.routing.backbone import load_backbone
 
     backbone = load_backbone("smollm2", 30)
     tokenizer = AutoTokenizer.from_pretrained(smollm2_folder)

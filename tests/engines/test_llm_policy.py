@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
+from adamroute.catalogue.shop import Request
 from adamroute.config import Config
+from adamroute.distill.labels.label import write_labels
+from adamroute.llm.fence import fenced
+from adamroute.llm.prompts import prompts
 from adamroute.progress import SILENT
-from adamroute.routing.answer import TeacherAnswer
-from adamroute.routing.llm.fence import fenced
-from adamroute.routing.llm.prompts import prompts
-from adamroute.routing.loaded import load_teacher
-from adamroute.routing.teacher import Teacher
-from adamroute.shop.catalogue import Request
-from distill.label import write_labels
+from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.constants import load_teacher
+from adamroute.teacher.loop import Teacher
 from tests.distill.market import market_config, market_index, market_shop
 from tests.engines.server import Server
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.engines.pictures import plain_picture, with_picture
 
-LEVELS = "12345"
+GRADES = "12345"
 PROMPTS = (
     "Query: round lime green rug. Item: rug, wool, green. Level:",
     "Query: round lime green rug. Item: steel desk lamp, blue. Level:",
@@ -40,7 +40,7 @@ def test_level_log_probabilities_equal_those_of_transformers(
 
     tokenizer = AutoTokenizer.from_pretrained(qwen3_folder)
     model = AutoModelForCausalLM.from_pretrained(qwen3_folder, dtype=torch.float32).eval()
-    levels = [tokenizer.convert_tokens_to_ids(level) for level in LEVELS]
+    levels = [tokenizer.convert_tokens_to_ids(level) for level in GRADES]
     expected = []
     with torch.inference_mode():
         for prompt in PROMPTS:
@@ -60,7 +60,7 @@ def test_log_probabilities_after_a_picture_equal_those_of_transformers(
 
     processor = AutoProcessor.from_pretrained(qwen3_vl_folder)
     model = Qwen3VLForConditionalGeneration.from_pretrained(qwen3_vl_folder, dtype=torch.float32)
-    levels = [processor.tokenizer.convert_tokens_to_ids(level) for level in LEVELS]
+    levels = [processor.tokenizer.convert_tokens_to_ids(level) for level in GRADES]
     expected, chats = [], []
     for colour in ("red", "blue"):
         picture = {"type": "image", "image": plain_picture(colour)}
@@ -81,7 +81,7 @@ def test_log_probabilities_after_a_picture_equal_those_of_transformers(
     assert abs(found[0] - found[1]).max() > 0.01  # the picture was seen
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", GRADES)
 def test_each_level_is_one_token_of_the_tiny_tokenizer(level: str, qwen3_folder: Path) -> None:
     from transformers import AutoTokenizer
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from PIL import Image
 
-from adamroute.models.vllm_chat import VllmChat
+from adamroute.catalogue.shop import Item
+from adamroute.indexing.profiling import MOST, profile_items
+from adamroute.llm.vllm_chat import VllmChat
 from adamroute.progress import SILENT
-from adamroute.shop.catalogue import Item
-from distill.profiling import MOST, profile_items
 
 MAX_TOKENS = 2500  # a random model fills every list and every text to its bound
 

@@ -19,10 +19,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from adamroute.catalogue.folder import read_shop
 from adamroute.config import Config, load_config
 from adamroute.progress import SILENT
-from adamroute.scoring.scorer import LEVELS
-from adamroute.shop.folder import read_shop
+from adamroute.reranking.reranker import GRADES
 
 pytestmark = [
     pytest.mark.slow,
@@ -36,7 +36,7 @@ PATIENCE_S = 120.0
 @pytest.fixture(scope="module")
 def config_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """configs/qwen3-tiny.yaml with its folders put into temporary ones, and its checkpoints."""
-    from adamroute.models.tiny.checkpoints import SERVED_SEED, WRITERS
+    from adamroute.datasets.tiny_models.checkpoints import SERVED_SEED, WRITERS
 
     folder = tmp_path_factory.mktemp("headline")
     models = folder / "models"
@@ -53,18 +53,18 @@ def config_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(config_path: Path) -> Config:
     """The config of a run whose every stage is finished."""
-    from adamroute.recall.build import run_build
-    from adamroute.shop.demo import generate_demo_shop
-    from distill.label import run_label
-    from distill.profiling import run_profile
-    from training.calibrate import run_calibrate
-    from training.scorer import run_scorer
-    from training.train import run_train
+    from adamroute.datasets.demo import generate_demo_shop
+    from adamroute.distill.labels.label import run_label
+    from adamroute.indexing.build import run_build
+    from adamroute.indexing.profiling import run_profile
+    from adamroute.training.calibrate import run_calibrate
+    from adamroute.training.reranker_fit import run_reranker
+    from adamroute.training.train import run_train
 
     config = load_config(config_path)
     assert config.demo is not None
     generate_demo_shop(config.shop, **config.demo.model_dump())
-    for stage in (run_profile, run_build, run_label, run_train, run_scorer, run_calibrate):
+    for stage in (run_profile, run_build, run_label, run_train, run_reranker, run_calibrate):
         stage(config, SILENT)
     return config
 
@@ -110,7 +110,7 @@ def recommend(client: httpx.Client, asked: dict[str, object]) -> dict[str, objec
 
 
 def test_the_stages_say_what_the_models_did(run: Config) -> None:
-    from adamroute.artifacts import read_manifest
+    from adamroute.stages import read_manifest
 
     profiles = read_manifest(run.stage("profiles"), "profile").counts
     assert profiles["items"] == 50
@@ -154,7 +154,7 @@ def test_every_candidate_is_read_by_the_scorers_model(run: Config, client: httpx
     assert len(items) == 5
     for item in items:
         assert sum(item["levels"]) == pytest.approx(1.0)
-        expected = sum(level * p for level, p in zip(LEVELS, item["levels"], strict=True))
+        expected = sum(level * p for level, p in zip(GRADES, item["levels"], strict=True))
         assert item["score"] == pytest.approx(expected)
     scores = [item["score"] for item in items]
     assert scores == sorted(scores, reverse=True)
@@ -185,7 +185,7 @@ def test_a_teacher_at_work_is_still_ready(run: Config, client: httpx.Client) -> 
 
 
 def logged(run: Config, request_id: object) -> dict[str, object]:
-    from serving.accounting import LOG_FILE
+    from adamroute.serving.accounting import LOG_FILE
 
     lines = (run.out / LOG_FILE).read_text(encoding="utf-8").splitlines()
     (mine,) = (x for x in map(json.loads, lines) if x["request_id"] == request_id)

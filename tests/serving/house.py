@@ -9,27 +9,27 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.artifacts import FORMAT, Manifest
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.shop import Interaction, Request
 from adamroute.config import ServeConfig
-from adamroute.recall.dual import DualRecall
-from adamroute.recall.encoders import Vectors
-from adamroute.recall.index import BranchIndex
-from adamroute.recall.loaded import RecallIndex
+from adamroute.encoders.seams import Vectors
+from adamroute.reranking.features import FEATURES
+from adamroute.reranking.reranker import OrdinalReranker
+from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.retrieval.dual import DualRetriever
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.confidence import Calibration, Logistic
-from adamroute.routing.loop import Evidence, Liking, Rewriting, Task, Thought, Turn
-from adamroute.routing.policy import Standing
-from adamroute.routing.pseudo import PseudoQuery
+from adamroute.routing.policy_string import Standing
 from adamroute.routing.student import Prediction
-from adamroute.routing.teacher import Teacher
-from adamroute.routing.theta import Theta
-from adamroute.scoring.features import FEATURES
-from adamroute.scoring.profiles import PreferenceProfile
-from adamroute.scoring.scorer import OrdinalScorer
-from adamroute.shop.catalogue import Interaction, Request
+from adamroute.serving.flow import Facts, Flow, Nodes
+from adamroute.serving.nodes import Recall, Router, Score, Teach, Users
+from adamroute.serving.schemas import Versions
+from adamroute.stages import FORMAT, Manifest
 from adamroute.store import Snapshot, UserRecord
-from serving.flow import Facts, Flow, Nodes
-from serving.nodes import Recall, Router, Score, Teach, Users
-from serving.schemas import Versions
+from adamroute.teacher.loop import Teacher
+from adamroute.teacher.policy import Evidence, Liking, Rewriting, Task, Thought, Turn
+from adamroute.teacher.pseudo_queries import PseudoQuery
+from adamroute.theta import Theta
 
 WORDS = ("rug", "lamp", "charger", "cable", "red", "blue", "green", "usb", "wool", "watt")
 IDS = ("red-rug", "blue-rug", "green-lamp", "red-lamp", "charger", "cable")
@@ -140,14 +140,14 @@ class Lines:
         self.lines.append({"event": event, **values})
 
 
-def index(encoder: WordEncoder) -> RecallIndex:
+def index(encoder: WordEncoder) -> SearchIndex:
     text = encoder.encode(TEXTS)
     mm = encoder.encode([f"{look} {words}" for look, words in zip(LOOKS, TEXTS, strict=True)])
     manifest = Manifest(
         format=FORMAT, stage="build", key="k", config={}, inputs={}, outputs={}, counts={},
         packages={}, commit="",
     )  # fmt: skip
-    return RecallIndex(
+    return SearchIndex(
         manifest=manifest,
         ids=IDS,
         titles=tuple(i.replace("-", " ") for i in IDS),
@@ -160,7 +160,7 @@ def index(encoder: WordEncoder) -> RecallIndex:
         mm_vectors=mm,
         text_encoder=encoder,
         mm_encoder=encoder,
-        recall=DualRecall(BranchIndex(text), BranchIndex(mm)),
+        recall=DualRetriever(BranchIndex(text), BranchIndex(mm)),
     )
 
 
@@ -184,7 +184,7 @@ def nodes(confidence: float = 0.9, student: SaidStudent | None = None) -> Nodes:
     encoder.seen.clear()
     weights = np.zeros(len(FEATURES))
     weights[FEATURES.index("asked_looks")] = 2.0
-    scorer = OrdinalScorer(
+    scorer = OrdinalReranker(
         mean=np.zeros(len(FEATURES)),
         scale=np.ones(len(FEATURES)),
         weights=weights,

@@ -13,11 +13,11 @@ from fastapi import FastAPI
 
 from adamroute.config import ServeConfig
 from adamroute.errors import ShopError
-from adamroute.routing.theta import Theta
-from serving.api import create_api
-from serving.nodes import Encoded, Found, Recall, Shopper
-from serving.problems import MAX_BODY
-from serving.schemas import Problem, RecommendAnswer, RouteAnswer
+from adamroute.serving.api import create_api
+from adamroute.serving.nodes import Encoded, Found, Recall, Shopper
+from adamroute.serving.problems import MAX_BODY
+from adamroute.serving.schemas import Problem, RecommendAnswer, RouteAnswer
+from adamroute.theta import Theta
 from tests.serving.house import flow, nodes
 from tests.serving.test_flow import FullTeacher, StuckTeacher
 

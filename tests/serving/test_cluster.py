@@ -17,13 +17,13 @@ import psutil
 import pytest
 import yaml
 
+from adamroute.catalogue.folder import read_shop
 from adamroute.config import Config
 from adamroute.errors import ConfigError
-from adamroute.shop.folder import read_shop
-from serving.accounting import LOG_FILE
-from serving.app import open_port
-from serving.local import local_flow
-from serving.schemas import Problem, RecommendAnswer, RecommendBody
+from adamroute.serving.accounting import LOG_FILE
+from adamroute.serving.app import open_port
+from adamroute.serving.local import local_flow
+from adamroute.serving.schemas import Problem, RecommendAnswer, RecommendBody
 
 pytestmark = pytest.mark.slow
 

@@ -9,15 +9,15 @@ from typing import cast
 
 import pytest
 
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.shop import Request
 from adamroute.config import ServeConfig
 from adamroute.errors import BusyError, DeadlineError, PolicyError, RequestError
-from adamroute.routing.answer import TeacherAnswer
-from adamroute.routing.policy import Standing
-from adamroute.scoring.profiles import PreferenceProfile
-from adamroute.shop.catalogue import Request
-from serving.flow import Flow
-from serving.nodes import READY, Routed, Router, Teach
-from serving.schemas import RecommendAnswer, RecommendBody, RouteAnswer, RouteBody
+from adamroute.routing.policy_string import Standing
+from adamroute.serving.flow import Flow
+from adamroute.serving.nodes import READY, Routed, Router, Teach
+from adamroute.serving.schemas import RecommendAnswer, RecommendBody, RouteAnswer, RouteBody
+from adamroute.teacher.answer import TeacherAnswer
 from tests.serving.house import (
     STORED,
     STUDENT,

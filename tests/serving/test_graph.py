@@ -11,12 +11,12 @@ import pytest
 
 from adamroute.config import Config, load_config
 from adamroute.errors import ConfigError
-from adamroute.recall.loaded import load_index
+from adamroute.retrieval.search_index import load_index
 from serving import parts
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # Ray's own, when its modules load
-    from serving.graph import build_app
+    from adamroute.serving.graph import build_app
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ("router", "recall", "scorer", "teacher")

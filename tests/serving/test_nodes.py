@@ -8,13 +8,13 @@ import threading
 import numpy as np
 import pytest
 
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.shop import Interaction, Request
 from adamroute.errors import RequestError
-from adamroute.routing.answer import TeacherAnswer
-from adamroute.routing.teacher import Teacher
-from adamroute.routing.theta import Theta
-from adamroute.scoring.profiles import PreferenceProfile
-from adamroute.shop.catalogue import Interaction, Request
-from serving.nodes import Ask, Recall, Shopper, Teach, VectorCache
+from adamroute.serving.nodes import Ask, Recall, Shopper, Teach, VectorCache
+from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.loop import Teacher
+from adamroute.theta import Theta
 from tests.serving.house import WordEncoder, nodes
 
 GIVEN = (Interaction("green-lamp", True, 0.0), Interaction("cable", False, 1.0))

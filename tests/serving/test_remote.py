@@ -16,7 +16,7 @@ with warnings.catch_warnings():  # Ray's own use of pydantic
     from ray.exceptions import RayActorError, RayTaskError
     from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 
-    from serving.remote import Remote
+    from adamroute.serving.remote import Remote
 
 
 class Response:

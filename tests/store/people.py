@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Interaction
+from adamroute.catalogue.shop import Interaction
 from adamroute.store import UserRecord
+from adamroute.theta import Theta
 
 STATIC = Theta(0.3, 40)
 NOON = datetime(2026, 5, 17, 12, 0, tzinfo=UTC)

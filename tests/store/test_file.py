@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adamroute.errors import ArtifactError, StoreError
-from adamroute.routing.theta import Theta
 from adamroute.store import ProfileStore
+from adamroute.theta import Theta
 from tests.store.people import STATIC, user
 
 

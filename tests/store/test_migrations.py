@@ -14,11 +14,11 @@ from sqlalchemy import inspect, text
 
 from adamroute import store
 from adamroute.errors import ArtifactError
-from adamroute.routing.theta import Theta
 from adamroute.store import ProfileStore
 from adamroute.store.migrate import REVISION, VERSION_TABLE
 from adamroute.store.place import Place
 from adamroute.store.tables import META
+from adamroute.theta import Theta
 from tests.postgres import Postgres
 from tests.store.people import user
 

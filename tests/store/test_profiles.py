@@ -11,12 +11,12 @@ from datetime import datetime
 import pytest
 from sqlalchemy import select, text
 
+from adamroute.catalogue.shop import Interaction
 from adamroute.errors import ArtifactError, StoreError
-from adamroute.routing.theta import Theta
-from adamroute.shop.catalogue import Interaction
 from adamroute.store import ProfileStore, UserRecord
 from adamroute.store.place import Place
 from adamroute.store.tables import THETAS
+from adamroute.theta import Theta
 from tests.conftest import ROOT
 from tests.store.people import LATER, NOON, STATIC, user
 
@@ -161,7 +161,7 @@ def test_a_run_that_is_not_there_says_what_to_run(place: Place) -> None:
 
 WRITER = """
 import os, sys
-from adamroute.routing.theta import Theta
+from adamroute.theta import Theta
 from adamroute.store import ProfileStore
 from adamroute.store.place import Place
 from tests.store.people import user

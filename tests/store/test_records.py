@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from adamroute.routing.theta import Theta
 from adamroute.store import Snapshot
+from adamroute.theta import Theta
 from tests.store.people import STATIC, user
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adamroute.catalogue.preferences import PreferenceProfile
 from adamroute.errors import LabelError
-from adamroute.routing.loaded import ROWS_FILE, TARGETS_FILE
-from adamroute.routing.theta import Bins
-from adamroute.scoring.profiles import PreferenceProfile
-from training.dataset import (
+from adamroute.teacher.constants import ROWS_FILE, TARGETS_FILE
+from adamroute.theta import Bins
+from adamroute.training.dataset import (
     TrainingSet,
     best_bin_labels,
     draw_order,

@@ -8,7 +8,7 @@ import pytest
 
 from adamroute.config import WandbConfig
 from adamroute.errors import ConfigError
-from training.tracking import check_wandb, tracked
+from adamroute.training.tracking import check_wandb, tracked
 
 OFFLINE = WandbConfig(mode="offline", project="adamroute-test")
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adamroute.artifacts import read_manifest
+from adamroute.catalogue.preferences import PreferenceProfile
 from adamroute.config import Config
 from adamroute.errors import ArtifactError, ConfigError
-from adamroute.models.lora_student import LoraStudent, read_student
 from adamroute.progress import SILENT
-from adamroute.routing.linear import LinearStudent
-from adamroute.routing.theta import ALPHAS, Bins, Theta
-from adamroute.scoring.profiles import PreferenceProfile
-from training.heldout import HeldOut, measure
-from training.train import run_train, stage_settings
+from adamroute.routing.linear_student import LinearStudent
+from adamroute.routing.lora_student import LoraStudent, read_student
+from adamroute.stages import read_manifest
+from adamroute.theta import ALPHAS, Bins, Theta
+from adamroute.training.held_out import HeldOut, measure
+from adamroute.training.train import run_train, stage_settings
 
 BINS = Bins(40)
 

@@ -1,0 +1,1 @@
+"""What a shop is: items, photos, users, requests, attributes, preference profiles."""

@@ -1,0 +1,82 @@
+"""The items of a shop: rows of the items table with their words and their photos."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adamroute.catalogue.listing import clean, listing
+from adamroute.catalogue.photo_files import Photo, find_photo
+from adamroute.catalogue.shop import Catalogue, Item
+from adamroute.catalogue.shop_yaml import SHOP_YAML, ItemsYaml
+from adamroute.catalogue.tables import Row, Table
+from adamroute.errors import ShopError
+
+
+@dataclass(frozen=True)
+class ReadItems:
+    """The catalogue, and what a shop records about how it was read."""
+
+    catalogue: Catalogue
+    problems: Mapping[str, int]  # zeros included
+    photos_hash: str  # of every photo's content, in row order
+
+
+def read_items(folder: Path, spec: ItemsYaml, table: Table) -> ReadItems:
+    """Items in row order; `folder` is resolved. ShopError names the row that cannot be used.
+
+    A title that is empty is replaced by the text and the other way round; both are counted.
+    """
+    table.require(spec.columns, f"items in {SHOP_YAML}")
+    ids = table.ids(spec.id)
+    photos = _photos(folder, spec.image, table)
+    problems: Counter[str] = Counter(photo.defect for photo in photos if photo.defect)
+    items = []
+    for row, item_id, photo in zip(table.rows, ids, photos, strict=True):
+        title, text = _words(row, spec)
+        problems.update(items_without_title=not title, items_without_text=not text)
+        items.append(
+            Item(
+                item_id=item_id,
+                title=title or text,
+                text=text or title,
+                visual=_looks(row, spec),
+                category=clean(row.text(spec.category)) if spec.category else "",
+                image=photo.path,
+            )
+        )
+    content = "".join(f"{photo.hash} {photo.defect}\n" for photo in photos)
+    photos_hash = hashlib.sha256(content.encode()).hexdigest()
+    return ReadItems(Catalogue(tuple(items)), dict(problems), photos_hash)
+
+
+def _photos(folder: Path, column: str | None, table: Table) -> tuple[Photo, ...]:
+    if column is None:
+        return (Photo(None, None, ""),) * len(table.rows)
+    seen: dict[str, Photo] = {}  # variants often share one
+    for row in table.rows:
+        name = row.text(column)
+        if name not in seen:
+            seen[name] = find_photo(folder, name, row.where)
+    return tuple(seen[row.text(column)] for row in table.rows)
+
+
+def _words(row: Row, spec: ItemsYaml) -> tuple[str, str]:
+    """Title and listing, of which one may be empty."""
+    title = spec.template.render(row.cells)
+    text = listing(row.cells, spec.text, spec.template)
+    if not (title or text):
+        named = ", ".join(dict.fromkeys((*spec.template.columns, *spec.text)))
+        raise ShopError(
+            f"{row.where}: empty listing, wanted words in at least one of {named}. "
+            "Fill one in or drop the row"
+        )
+    return title, text
+
+
+def _looks(row: Row, spec: ItemsYaml) -> dict[str, str]:
+    values = {column: clean(row.text(column)) for column in spec.visual}
+    return {column: value for column, value in values.items() if value}

@@ -1,0 +1,1 @@
+"""Texts and photos to vectors: encoders, projection head, query adapter."""

@@ -1,0 +1,184 @@
+"""Which encoders an index is made with, by config when it is built and by manifest afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue, ValidationError
+
+from adamroute.catalogue.shop import Item
+from adamroute.config import EncoderConfig
+from adamroute.encoders.projection_head import Alignment
+from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter
+from adamroute.encoders.seams import MultimodalEncoder, TextEncoder, Vectors
+from adamroute.encoders.vector_file import VectorCache, text_key
+from adamroute.errors import ArtifactError
+from adamroute.progress import Progress
+from adamroute.stages import Manifest, digest
+
+if TYPE_CHECKING:
+    from adamroute.encoders.qwen_vl import Qwen3VLEncoder
+
+QUERY_ADAPTER_FILE = "query_side.npz"
+CHUNK = 64  # items an encoder call, between two steps of the progress bar
+RUNTIME = {"threads", "batch", "allow_download"}  # they decide no vector
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class MultimodalBranch:
+    """The multimodal half of an index."""
+
+    item_vectors: Array  # [N, D_mm]
+    encoder: str  # its name, for the manifest
+    side: QueryAdapter | None  # of aligned-photo; qwen3-vl needs none
+    counts: Mapping[str, JsonValue]
+    alignment: Alignment | None = None  # of aligned-photo
+
+
+def encoder_settings(encoders: EncoderConfig) -> dict[str, JsonValue]:
+    """The part of the config that decides the vectors."""
+    unused = {"text_model"} if encoders.text == "minilm" else set()
+    unused |= {"multimodal_model"} if encoders.multimodal == "aligned-photo" else {"align"}
+    if not {encoders.text, encoders.multimodal} & {"qwen3", "qwen3-vl"}:
+        unused |= {"dtype"}
+    settings: dict[str, JsonValue] = encoders.model_dump(mode="json", exclude=RUNTIME | unused)
+    return settings
+
+
+def built_encoders(manifest: Manifest, threads: int) -> EncoderConfig:
+    """The encoders of a finished index. Their weights are at hand: nothing is downloaded."""
+    try:
+        settings = EncoderConfig.model_validate(manifest.config["encoders"])
+    except (KeyError, ValidationError) as error:
+        raise ArtifactError(
+            f"index: its manifest names no encoders that this version knows ({error}). "
+            "Rebuild: adamroute build CONFIG"
+        ) from error
+    return settings.model_copy(update={"threads": threads})
+
+
+def load_text_encoder(encoders: EncoderConfig) -> TextEncoder:
+    """E_txt. ModelError where its weights are not at hand."""
+    if encoders.text == "minilm":
+        from adamroute.encoders.minilm import MiniLM
+
+        return MiniLM(encoders.threads)
+    from adamroute.checkpoints import find_checkpoint
+    from adamroute.encoders.qwen_text import Qwen3TextEncoder
+
+    found = find_checkpoint(
+        encoders.text_model, allow_download=encoders.allow_download, setting="encoders.text_model"
+    )
+    return Qwen3TextEncoder(
+        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
+    )
+
+
+def load_mm_encoder(encoders: EncoderConfig, folder: Path, built_with: str) -> MultimodalEncoder:
+    """E_mm's query side; ArtifactError where it is not the one that the index was built with."""
+    if encoders.multimodal == "aligned-photo":
+        return AlignedPhotoEncoder(QueryAdapter.load(folder / QUERY_ADAPTER_FILE))
+    encoder = _vl_encoder(encoders)
+    if encoder.name != built_with:
+        raise ArtifactError(
+            f"{folder}: built with multimodal encoder '{built_with}', got '{encoder.name}'. "
+            "Rebuild: adamroute build CONFIG"
+        )
+    return encoder
+
+
+def listing_vectors(
+    texts: Sequence[str], encoder: TextEncoder, cache: Path, progress: Progress
+) -> tuple[Array, int]:
+    """E_txt of listings, [N, D], and how many were not in the cache."""
+    return _cached(texts, "text", encoder.name, encoder.encode_items, cache, progress)
+
+
+def view_vectors(
+    texts: Sequence[str], encoder: TextEncoder, cache: Path, progress: Progress
+) -> tuple[Array, int]:
+    """As `listing_vectors` of short texts that stand for queries."""
+    return _cached(texts, "views", encoder.name, encoder.encode, cache, progress)
+
+
+def vl_branch(
+    encoders: EncoderConfig,
+    items: Sequence[Item],
+    photo_hashes: Sequence[str | None],
+    cache: Path,
+    progress: Progress,
+) -> MultimodalBranch:
+    """Every item's photo and listing as one vector; what has no photo counts by its listing."""
+    from adamroute.encoders.qwen_vl import Photographed
+
+    encoder = _vl_encoder(encoders)
+    keys = [digest([item.text, photo]) for item, photo in zip(items, photo_hashes, strict=True)]
+    unreadable: set[str] = set()  # not kept, so that a rebuild tries and counts them again
+
+    def compute(places: list[int]) -> Array:
+        parts = []
+        with progress.task("item vectors", total=len(places)) as advance:
+            for start in range(0, len(places), CHUNK):
+                chunk = places[start : start + CHUNK]
+                found = encoder.encode_items(
+                    [Photographed(items[place].text, items[place].image) for place in chunk]
+                )
+                unreadable.update(keys[chunk[place]] for place in found.unreadable)
+                parts.append(found.vectors)
+                advance(len(chunk))
+        return np.concatenate(parts)
+
+    vectors, computed = VectorCache(cache, "items", encoder.name).fill(keys, compute, unreadable)
+    no_photo = sum(item.image is None for item in items)
+    return MultimodalBranch(
+        vectors,
+        encoder.name,
+        None,
+        {
+            "photos": len(items) - no_photo,
+            "items_without_photo": no_photo,
+            "photos_unreadable_by_encoder": sum(key in unreadable for key in keys),
+            "item_vectors_computed": computed,
+        },
+    )
+
+
+def _vl_encoder(encoders: EncoderConfig) -> Qwen3VLEncoder:
+    from adamroute.checkpoints import find_checkpoint
+    from adamroute.encoders.qwen_vl import Qwen3VLEncoder
+
+    found = find_checkpoint(
+        encoders.multimodal_model,
+        allow_download=encoders.allow_download,
+        setting="encoders.multimodal_model",
+    )
+    return Qwen3VLEncoder(
+        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
+    )
+
+
+def _cached(
+    texts: Sequence[str],
+    kind: str,
+    name: str,
+    encode: Callable[[Sequence[str]], Vectors],
+    cache: Path,
+    progress: Progress,
+) -> tuple[Array, int]:
+    def compute(places: list[int]) -> Array:
+        parts = []
+        with progress.task(f"{kind} vectors", total=len(places)) as advance:
+            for start in range(0, len(places), CHUNK):
+                chunk = places[start : start + CHUNK]
+                parts.append(encode([texts[place] for place in chunk]))
+                advance(len(chunk))
+        return np.concatenate(parts)
+
+    return VectorCache(cache, kind, name).fill([text_key(text) for text in texts], compute)

@@ -1,0 +1,158 @@
+"""The embedded multimodal half of an index: photo features, alignment, items, query side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from adamroute.catalogue.shop import Item
+from adamroute.config import AlignConfig, Config, EncoderConfig
+from adamroute.encoders.projection_head import Alignment
+from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter, fuse_items
+from adamroute.encoders.seams import TextEncoder, Vectors
+from adamroute.encoders.vector_file import VectorCache
+from adamroute.errors import ConfigError
+from adamroute.indexing.branches import MultimodalBranch, view_vectors
+from adamroute.progress import Progress
+from adamroute.stages import file_hash
+
+ALIGNMENT_FILE = "alignment.npz"
+
+Array = NDArray[np.float32]
+
+
+def artefact_hash(encoders: EncoderConfig) -> dict[str, str]:
+    """The alignment that the config names, as an input of the stage; ConfigError if not there."""
+    path = encoders.align.artefact
+    if path is None or encoders.multimodal != "aligned-photo":
+        return {}
+    if not path.is_file():
+        raise ConfigError(
+            f"encoders.align.artefact: no file {path}. Give index/alignment.npz of a finished "
+            "build, or drop the key to fit an alignment here"
+        )
+    return {"alignment": file_hash(path)}
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the branch is made of, before anything is fitted."""
+
+    listings: Array  # [N, D], e_txt
+    views: Array  # [N, 2, D], e_txt of text_views: looks, looks and first clause
+    asked: Array  # [N, D], e_txt of query_view
+    features: Array  # [N, P] of the photos; NaN where there is none
+    new_views: int  # not in the cache
+    new_photos: int
+
+    def only(self, rows: NDArray[np.bool_]) -> Material:
+        """Some items of it."""
+        return replace(
+            self,
+            listings=self.listings[rows],
+            views=self.views[rows],
+            asked=self.asked[rows],
+            features=self.features[rows],
+        )
+
+
+def gather(
+    config: Config,
+    items: Sequence[Item],
+    photo_hashes: Sequence[str | None],
+    encoder: TextEncoder,
+    listings: Array,
+    progress: Progress,
+) -> Material:
+    """Views of the items and features of their photos, computed once a content."""
+    from adamroute.encoders.text_views import query_view, text_views
+
+    cache = config.out / "cache"
+    texts = [view for item in items for view in (*text_views(item), query_view(item))]
+    vectors, new_views = view_vectors(texts, encoder, cache, progress)
+    views, asked = np.split(vectors.reshape(len(items), 3, -1), [2], axis=1)
+    threads = config.encoders.threads
+    features, new_photos = photo_vectors(items, photo_hashes, threads, cache, progress)
+    return Material(listings, views, asked[:, 0], features, new_views, new_photos)
+
+
+def place_items(alignment: Alignment, material: Material, align: AlignConfig) -> Vectors:
+    """[N, D] item vectors in the common space."""
+    place = alignment.space.place
+    return fuse_items(
+        place(material.listings), place(material.views[:, 0]),
+        alignment.head.place(material.features), align.text_weight, align.look_weight,
+    )  # fmt: skip
+
+
+def aligned_branch(
+    config: Config,
+    items: Sequence[Item],
+    photo_hashes: Sequence[str | None],
+    encoder: TextEncoder,
+    listings: Array,
+    progress: Progress,
+) -> MultimodalBranch:
+    """Items in the common space, and the query side that finds them there.
+
+    `listings` is e_txt of the items' texts, [N, D].
+    """
+    material = gather(config, items, photo_hashes, encoder, listings, progress)
+    alignment = find_alignment(config, material, encoder.name, progress)
+    item_vectors = place_items(alignment, material, config.encoders.align)
+    side = QueryAdapter.fit(alignment.space, material.asked, item_vectors)
+    no_photo = int(np.isnan(material.features).any(axis=1).sum())
+    counts: dict[str, JsonValue] = {
+        "photos": len(items) - no_photo,
+        "items_without_photo": no_photo,
+        "text_views_computed": material.new_views,
+        "photo_features_computed": material.new_photos,
+    }
+    return MultimodalBranch(item_vectors, AlignedPhotoEncoder(side).name, side, counts, alignment)
+
+
+def find_alignment(
+    config: Config, material: Material, text_encoder: str, progress: Progress
+) -> Alignment:
+    """The one that the config names, or one fitted on this material."""
+    from adamroute.encoders.photo_features import NAME
+    from adamroute.encoders.projection_fit import fit_alignment
+
+    align = config.encoders.align
+    if align.artefact is not None:
+        alignment = Alignment.load(align.artefact)
+        alignment.check(align.artefact, text_encoder, NAME)
+        return alignment
+    return fit_alignment(
+        material.features, material.views, align, text_encoder=text_encoder, photo_features=NAME,
+        seed=config.seed, threads=config.encoders.threads, progress=progress,
+    )  # fmt: skip
+
+
+def photo_vectors(
+    items: Sequence[Item],
+    photo_hashes: Sequence[str | None],
+    threads: int,
+    cache: Path,
+    progress: Progress,
+) -> tuple[Array, int]:
+    """Photo features [N, P], NaN where there is no photo, and how many were not in the cache."""
+    from adamroute.encoders.photo_features import DIMENSIONS, NAME, photo_features
+
+    features = np.full((len(items), DIMENSIONS), np.nan, dtype=np.float32)
+    rows = [row for row, name in enumerate(photo_hashes) if name is not None]
+    if not rows:
+        return features, 0
+
+    def compute(places: list[int]) -> Array:
+        paths = [items[rows[place]].image for place in places]
+        return photo_features(paths, threads, progress)
+
+    keys = [name for name in photo_hashes if name is not None]
+    features[rows], computed = VectorCache(cache, "photo", NAME).fill(keys, compute)
+    return features, computed

@@ -1,0 +1,184 @@
+"""Stage `profile`: a vision model reads every item's photo and listing into named attributes.
+
+One ask an item. Good replies are kept in a file beside the run, so a run that was killed goes on
+where it was, and a changed item alone is asked for again. An item whose reply fails keeps the
+shop's own columns (source `embedded`); each failure is counted by its name in the manifest. To
+ask for the failed ones again, delete the stage's manifest and run it once more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from adamroute.catalogue.item_profiles import FOLDER, PROFILES_FILE, STAGE, Attribute, ProfileRow
+from adamroute.catalogue.shop import Item
+from adamroute.config import Config, ProfilerConfig
+from adamroute.errors import ConfigError
+from adamroute.llm.chat import Ask, ChatEngine, Reply
+from adamroute.llm.fence import clean
+from adamroute.llm.prompts import Prompt, prompts
+from adamroute.progress import Progress
+from adamroute.stages import (
+    Manifest,
+    digest,
+    file_hash,
+    is_fresh,
+    publish,
+    read_manifest,
+    stage_key,
+    write_manifest,
+    write_text,
+)
+
+PROMPT = "item_profile"
+LISTING_LIMIT = 2_000  # characters
+MOST = 12  # attributes an item
+NAME_CHARS, VALUE_CHARS, SUMMARY_CHARS = 30, 60, 200
+CHUNK = 64  # items an engine call, between two steps of the progress bar
+REPLIES_FILE = "profile_replies.sqlite"
+SCHEMA: Mapping[str, JsonValue] = {
+    "type": "object",
+    "properties": {
+        "attributes": {
+            "type": "array",
+            "maxItems": MOST,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "minLength": 1, "maxLength": NAME_CHARS},
+                    "value": {"type": "string", "minLength": 1, "maxLength": VALUE_CHARS},
+                    "visual": {"type": "boolean"},
+                },
+                "required": ["name", "value", "visual"],
+                "additionalProperties": False,
+            },
+        },
+        "summary": {"type": "string", "maxLength": SUMMARY_CHARS},
+    },
+    "required": ["attributes", "summary"],
+    "additionalProperties": False,
+}
+
+
+class _Profile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    attributes: tuple[Attribute, ...] = Field(max_length=MOST)
+    summary: str
+
+
+def run_profile(config: Config, progress: Progress, engine: ChatEngine | None = None) -> Manifest:
+    """Write profiles/ from the shop folder, or return at once where it is up to date.
+
+    EngineError where the model can't be used at all; what fails later is counted, item by item.
+    """
+    from adamroute.catalogue.folder import read_shop
+
+    profiler = config.profiler
+    if profiler.kind == "embedded" or profiler.llm is None:
+        raise ConfigError(
+            "profiler.kind: embedded needs no stage of its own, the index reads the shop's "
+            "columns. Set profiler: {kind: llm, llm: {engine: ..., model: ...}} for profiles"
+        )
+    items = read_shop(config.shop).catalogue.items
+    folder, settings = config.stage(FOLDER), _settings(profiler)
+    inputs = {"catalogue": _content(items)}
+    if is_fresh(folder, STAGE, stage_key(STAGE, settings, inputs)):
+        progress.note(f"profile: {folder} is up to date")
+        return read_manifest(folder, STAGE)
+    if engine is None:
+        from adamroute.llm.engines import chat_engine
+
+        engine = chat_engine(profiler.llm, config.out / "cache" / REPLIES_FILE)
+    engine.check()
+    rows, counts = profile_items(items, engine, profiler.llm.max_tokens, progress)
+    if counts["failures"]:
+        progress.note(
+            f"profile: {counts['failures']} of {len(rows)} items keep the shop's columns alone; "
+            f"delete {folder} and run again to ask for them"
+        )
+    with publish(folder) as scratch:
+        lines = "".join(f"{row.model_dump_json()}\n" for row in rows)
+        write_text(scratch / PROFILES_FILE, lines)
+        return write_manifest(
+            scratch, stage=STAGE, config=settings, inputs=inputs,
+            counts={**counts, "engine": engine.name},
+        )  # fmt: skip
+
+
+def profile_items(
+    items: Sequence[Item], engine: ChatEngine, max_tokens: int, progress: Progress
+) -> tuple[list[ProfileRow], dict[str, JsonValue]]:
+    """A row an item, in order, with what the asks cost and how many failed by which name."""
+    rows: list[ProfileRow] = []
+    costs: Counter[str] = Counter()
+    with progress.task("item profiles", total=len(items)) as advance:
+        for start in range(0, len(items), CHUNK):
+            chunk = items[start : start + CHUNK]
+            replies = engine.chat([item_ask(item, max_tokens) for item in chunk])
+            for item, reply in zip(chunk, replies, strict=True):
+                rows.append(_row(item, reply))
+                costs.update(prompt_tokens=reply.prompt_tokens, reply_tokens=reply.reply_tokens)
+            advance(len(chunk))
+    failures = Counter(row.failure for row in rows if row.failure)
+    counts: dict[str, JsonValue] = {
+        "items": len(rows),
+        "by_the_model": sum(row.source == "llm" for row in rows),
+        "items_without_photo": sum(item.image is None for item in items),
+        "failures": dict(sorted(failures.items())),
+        **costs,
+    }
+    return rows, counts
+
+
+def item_ask(item: Item, max_tokens: int) -> Ask:
+    """Photo and fenced listing of one item."""
+    prompt = profile_prompt()
+    return Ask(
+        prompt=prompt.stamp,
+        system=prompt.part("system", most=MOST),
+        user=prompt.part(
+            "user", photo=item.image is not None, listing=item.text, listing_limit=LISTING_LIMIT
+        ),
+        schema=SCHEMA,
+        max_tokens=max_tokens,
+        images=() if item.image is None else (item.image,),
+    )
+
+
+def profile_prompt() -> Prompt:
+    """The profiler's template."""
+    return prompts(Path(__file__).with_name("prompts"))[PROMPT]
+
+
+def _row(item: Item, reply: Reply) -> ProfileRow:
+    if reply.failure is not None:
+        return ProfileRow(item_id=item.item_id, source="embedded", failure=reply.failure)
+    try:
+        said = _Profile.model_validate(reply.value)
+    except ValidationError:  # an engine that let through what the schema forbids
+        return ProfileRow(item_id=item.item_id, source="embedded", failure="reply_wrong_schema")
+    found = {}
+    for attribute in said.attributes:
+        name = clean(attribute.name, NAME_CHARS).lower()
+        value = clean(attribute.value, VALUE_CHARS).lower()
+        if name and value and name not in found:  # the first of a name stands
+            found[name] = Attribute(name=name, value=value, visual=attribute.visual)
+    return ProfileRow(
+        item_id=item.item_id,
+        source="llm",
+        attributes=tuple(found.values()),
+        summary=clean(said.summary, SUMMARY_CHARS),
+    )
+
+
+def _settings(profiler: ProfilerConfig) -> dict[str, JsonValue]:
+    return {**profiler.settings(), "prompt": profile_prompt().stamp}
+
+
+def _content(items: Sequence[Item]) -> str:
+    return digest([[x.item_id, x.text, file_hash(x.image) if x.image else None] for x in items])

@@ -1,0 +1,1 @@
+"""Language models as a seam: chat with a schema, engines, kept replies, the fence, prompts."""

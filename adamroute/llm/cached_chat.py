@@ -1,0 +1,95 @@
+"""Replies kept by the content of their ask, so that no call is paid for twice.
+
+A labelling run that was killed, and each later round, find the same replies here: labels come out
+the same, and only what is new costs anything. Failures are not kept. One SQLite file; each batch
+is one transaction, so a kill leaves the batches before it whole.
+
+Limits: the key names the model but not its weights. After a server changed what stands behind a
+model's name, delete the file. Tokens and ms of a kept reply are those of the call that was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from adamroute.errors import ArtifactError
+from adamroute.llm.chat import Ask, ChatEngine, Reply
+from adamroute.stages import file_hash
+
+_TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+_FIND = "SELECT reply FROM replies WHERE key = ?"
+_KEEP = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
+BUSY_S = 30.0  # wait for another process that writes
+
+
+@dataclass(frozen=True)
+class CachedChat:
+    """An engine that answers known asks from a file."""
+
+    engine: ChatEngine
+    path: Path
+    decoding: str  # all settings beside the model that shape a reply
+
+    @property
+    def name(self) -> str:
+        return self.engine.name
+
+    def check(self) -> None:
+        self.engine.check()
+
+    def chat(self, asks: Sequence[Ask]) -> list[Reply]:
+        """Kept replies where there are, the engine's elsewhere; equal asks are sent once.
+
+        ArtifactError where the file is no cache of ours.
+        """
+        keys = [self._key(ask) for ask in asks]
+        known = self._read(keys)
+        missing = {k: ask for k, ask in zip(keys, asks, strict=True) if k not in known}
+        fresh = dict(zip(missing, self.engine.chat(list(missing.values())), strict=True))
+        self._keep(fresh)
+        return [known.get(key) or fresh[key] for key in keys]
+
+    def _read(self, keys: Sequence[str]) -> dict[str, Reply]:
+        with self._base() as base:
+            found = {key: base.execute(_FIND, (key,)).fetchone() for key in keys}
+        return {key: Reply(**json.loads(row[0])) for key, row in found.items() if row}
+
+    def _keep(self, fresh: Mapping[str, Reply]) -> None:
+        good = [(k, json.dumps(asdict(r))) for k, r in fresh.items() if r.failure is None]
+        if good:
+            with self._base() as base:
+                base.executemany(_KEEP, good)
+
+    @contextmanager
+    def _base(self) -> Iterator[sqlite3.Connection]:
+        """One transaction over the file."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as base, base:
+                base.execute(_TABLE)
+                yield base
+        except (sqlite3.Error, OSError) as error:
+            raise ArtifactError(
+                f"{self.path}: the cache of replies can't be used ({error}). "
+                "Delete the file; replies are then asked for again"
+            ) from error
+
+    def _key(self, ask: Ask) -> str:
+        whole = [
+            self.name, self.decoding, ask.system, ask.user, ask.schema, ask.max_tokens,
+            [_content(image) for image in ask.images],
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _content(image: Path) -> str:
+    try:
+        return file_hash(image)
+    except OSError:  # the engine will name the failure, and failures are not kept
+        return "unreadable"

@@ -1,0 +1,89 @@
+"""Chat with vLLM in this process: all asks of a call run as one batch.
+
+`ms` of a reply is the batch's time divided by its asks: what one ask cost, not how long it took.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, cast
+
+from adamroute.errors import ModelError
+from adamroute.llm.chat import Ask, Reply
+from adamroute.llm.messages import Message, messages_of
+from adamroute.llm.replies import KEPT_ERROR, Cost, failed, reply_of
+
+if TYPE_CHECKING:
+    from vllm import LLM, RequestOutput, SamplingParams
+
+
+class VllmChat:
+    """Greedy replies constrained by JSON schema. One batch at a time: the engine has one queue."""
+
+    def __init__(self, llm: LLM, model: str) -> None:
+        self._llm = llm
+        self._model = model
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        return f"vllm:{self._model}"
+
+    def check(self) -> None:
+        """Nothing to look at: an engine that loaded can chat."""
+
+    def chat(self, asks: Sequence[Ask]) -> list[Reply]:
+        """One reply an ask; an ask that the engine refuses fails alone."""
+        start = time.perf_counter()
+        written: dict[int, list[Message]] = {}
+        replies: dict[int, Reply] = {}
+        for place, ask in enumerate(asks):
+            try:
+                written[place] = messages_of(ask)
+            except ModelError as error:
+                replies[place] = failed("engine_error", str(error), Cost())
+        with self._lock:
+            outputs = self._run([asks[p] for p in written], list(written.values()))
+        ms = 1e3 * (time.perf_counter() - start) / max(len(written), 1)
+        for place, output in zip(written, outputs, strict=True):
+            replies[place] = _reply(output, asks[place], ms)
+        return [replies[place] for place in range(len(asks))]
+
+    def _run(
+        self, asks: Sequence[Ask], messages: Sequence[list[Message]]
+    ) -> list[RequestOutput | str]:
+        """Outputs of a batch, or what went wrong; a batch that is refused is tried one by one."""
+        if not asks:
+            return []
+        try:
+            outputs = self._llm.chat(
+                list(messages),
+                [_sampling(ask) for ask in asks],
+                use_tqdm=False,
+                chat_template_kwargs={"enable_thinking": False},
+            )
+            if len(outputs) != len(asks):  # leftovers of a batch that broke: whose are they?
+                raise RuntimeError(f"{len(outputs)} outputs of {len(asks)} asks")
+            return cast("list[RequestOutput | str]", outputs)
+        except Exception as error:  # too long a prompt, a schema or image the engine can't take
+            if len(asks) == 1:
+                return [f"{type(error).__name__}: {error}"[:KEPT_ERROR]]
+        return [self._run([a], [m])[0] for a, m in zip(asks, messages, strict=True)]
+
+
+def _sampling(ask: Ask) -> SamplingParams:
+    from vllm import SamplingParams
+    from vllm.sampling_params import StructuredOutputsParams
+
+    shape = StructuredOutputsParams(json=dict(ask.schema))
+    return SamplingParams(temperature=0.0, max_tokens=ask.max_tokens, structured_outputs=shape)
+
+
+def _reply(output: RequestOutput | str, ask: Ask, ms: float) -> Reply:
+    if isinstance(output, str):
+        return failed("engine_error", output, Cost(ms=ms))
+    told = output.outputs[0]
+    cost = Cost(len(output.prompt_token_ids or ()), len(told.token_ids), ms)
+    return reply_of(told.text, ask.schema, cost, truncated=told.finish_reason == "length")

@@ -1,1 +1,0 @@
-"""The only room that touches torch and transformers; imported when used, not before."""

@@ -1,1 +1,0 @@
-"""Encoders' seams, the two branch indexes, dual recall, ranks and their replay."""

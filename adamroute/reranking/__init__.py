@@ -1,0 +1,1 @@
+"""Re-rankers: features of a candidate, relevance grades, the order of candidates."""

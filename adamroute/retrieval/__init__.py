@@ -1,0 +1,1 @@
+"""Branch indexes, dual retrieval, exact ranks and their replay."""

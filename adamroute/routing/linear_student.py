@@ -1,0 +1,91 @@
+"""`linear_student`: ridge regression from the query embedding, the LoRA student's honest baseline.
+
+It predicts the soft label itself, so like the LoRA student it averages the labels of like queries.
+A linear output may leave [0, 1]; it is clipped and normalised. Inference is one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.errors import ArtifactError
+from adamroute.routing.student import Prediction, chosen_alpha
+from adamroute.theta import Bins
+
+LINEAR_FILE = "linear.npz"
+FLOOR = 1e-6  # least weight of a bin before normalising: a log-probability must stay finite
+
+
+@dataclass(frozen=True)
+class LinearStudent:
+    """`Student` of numpy alone; it reads the query's embedding and ignores the profile."""
+
+    weights: NDArray[np.float64]  # [D, A * K]
+    intercept: NDArray[np.float64]  # [A * K]
+    bins: Bins
+    name: str = "linear"
+
+    def predict(
+        self, query: str, profile: PreferenceProfile, text_vector: NDArray[np.float32]
+    ) -> Prediction:
+        """One request; `text_vector` is E_txt(query), [D]."""
+        return self.predict_many([query], [profile], text_vector[None, :])[0]
+
+    def predict_many(
+        self,
+        queries: Sequence[str],  # noqa: ARG002 - the seam hands it over
+        profiles: Sequence[PreferenceProfile],  # noqa: ARG002 - the seam hands it over
+        text_vectors: NDArray[np.float32],
+    ) -> list[Prediction]:
+        """One prediction a row of `text_vectors` [B, D]."""
+        return [_prediction(scores, self.bins) for scores in self.scores(text_vectors)]
+
+    def scores(self, text_vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        """[B, A, K], the regression's own output: near a distribution over the bins."""
+        # einsum, not BLAS: the result of a row must not depend on how many come with it.
+        found = np.einsum("bd,dx->bx", text_vectors.astype(np.float64), self.weights)
+        return np.asarray((found + self.intercept).reshape(-1, *self.bins.shape), np.float64)
+
+    def save(self, folder: Path) -> None:
+        """Write linear.npz, plain arrays."""
+        tau = np.array(self.bins.tau)
+        np.savez(folder / LINEAR_FILE, weights=self.weights, intercept=self.intercept, tau=tau)
+
+    @classmethod
+    def load(cls, folder: Path) -> LinearStudent:
+        """The student of a train stage's folder; ArtifactError where it is absent or misshapen."""
+        path = folder / LINEAR_FILE
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                weights, intercept = arrays["weights"], arrays["intercept"]
+                bins = Bins(int(arrays["tau"]))
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise ArtifactError(
+                f"{path}: no linear student ({error}). Run: adamroute train CONFIG"
+            ) from error
+        outputs = bins.shape[0] * bins.shape[1]
+        if weights.ndim != 2 or weights.shape[1] != outputs or intercept.shape != (outputs,):
+            raise ArtifactError(
+                f"{path}: weights {weights.shape}, intercept {intercept.shape}; tau {bins.tau} "
+                f"wants {outputs} outputs. Run: adamroute train CONFIG"
+            )
+        return cls(weights, intercept, bins)
+
+
+def _prediction(scores: NDArray[np.float64], bins: Bins) -> Prediction:
+    alphas = _distribution(scores.sum(axis=1))
+    alpha = chosen_alpha(alphas, bins)
+    budgets = _distribution(scores[alpha])
+    return Prediction(alphas, budgets, bins.theta(alpha, int(np.argmax(budgets))), 1.0)
+
+
+def _distribution(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    kept = np.maximum(scores, FLOOR)
+    return np.asarray(kept / kept.sum(), dtype=np.float64)

@@ -1,1 +1,0 @@
-"""The teacher's mind as a language model: prompts, schemas, and what happens when it fails."""

@@ -1,1 +1,0 @@
-"""Preference profiles and the scorers that order candidates."""

@@ -1,1 +1,0 @@
-"""What a shop is: catalogue, users' histories and queries, read from a shop folder."""

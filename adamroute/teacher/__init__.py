@@ -1,0 +1,1 @@
+"""The teacher: its loop, a request's context, policies, neighbours, pseudo-queries."""

@@ -1,0 +1,124 @@
+"""The evidence policy: the teacher's mind without a language model.
+
+The prior is the mean belief of q's likely kinds. A share of the kinds' weights comes from the
+neighbours: each of their alphas is a vote for the kinds that vote for it. Each observed pair of
+ranks adds one row by replay; the belief is the weighted mean (the prior counts as `strength`
+observations) and decides theta. Pseudo-queries are worded as hard as real ones (wording.py), so
+their ranks are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.catalogue.item_words import INTENTS, words_in
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.shop import Request
+from adamroute.retrieval.replay import recall_surfaces
+from adamroute.teacher.belief import Belief, alpha_votes
+from adamroute.teacher.intent_model import IntentModel
+from adamroute.teacher.paraphrase import Paraphraser
+from adamroute.teacher.policy import Liking, Observation, Rewriting, Task, Thought, Turn
+from adamroute.teacher.pseudo_queries import PseudoQuery, kind_schedule, nearest_kind, write_query
+from adamroute.theta import ALPHAS, Bins, Theta
+
+NO_NEIGHBOURS = "no_neighbours"
+KIND_SUBSTITUTED = "pseudo_kind_substituted"  # the item's listing doesn't allow the wanted kind
+
+
+@dataclass(frozen=True)
+class EvidencePolicy:
+    """TeacherPolicy in closed form, from ranks, prior and query composition."""
+
+    composition: IntentModel
+    wording: Paraphraser
+    bins: Bins
+    lam: float  # price of a whole tau
+    strength: float  # observations the prior is worth
+    collaborative: float  # share of the kinds' weights that neighbours' thetas decide
+
+    @property
+    def name(self) -> str:
+        return "evidence"
+
+    def preferences(
+        self,
+        requests: Sequence[Request],  # noqa: ARG002 - the seam's; a draft says all
+        drafts: Sequence[PreferenceProfile],
+    ) -> list[Liking]:
+        """The drafts as they are."""
+        return [Liking(draft) for draft in drafts]
+
+    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+        """Theta0 of each request."""
+        return [self._start(task) for task in tasks]
+
+    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+        """Template queries in the proportions of P(kind | q), as long as q."""
+        return [Rewriting(self._pseudo_queries(task)) for task in tasks]
+
+    def update(self, turns: Sequence[Turn]) -> list[Thought]:
+        """Belief over all ranks seen so far."""
+        return [self._update(turn) for turn in turns]
+
+    def _start(self, task: Task) -> Thought:
+        """Theta0 from kinds and neighbours; from kinds alone where there is no neighbour."""
+        kinds = self.composition.kinds(task.text_vector[None])[0]
+        likely = ", ".join(f"{k} {p:.2f}" for k, p in zip(INTENTS, kinds, strict=True))
+        reason = f"kinds: {likely}; {len(task.neighbours)} neighbours"
+        fallbacks = () if task.neighbours else (NO_NEIGHBOURS,)
+        return Thought(self._theta(self._prior(task)), reason, fallbacks)
+
+    def _pseudo_queries(self, task: Task) -> tuple[PseudoQuery, ...]:
+        kinds = self.composition.kinds(task.text_vector[None])[0]
+        length = len(words_in(task.request.query))
+        queries = []
+        for item, wanted in zip(
+            task.evidence, kind_schedule(kinds, len(task.evidence)), strict=True
+        ):
+            kind = nearest_kind(item.words, wanted, kinds)
+            rng = Random(f"{item.item_id}|{task.request.query}")
+            text = self.wording.reworded(write_query(item.words, kind, length, rng), kind, rng)
+            fallback = None if kind == wanted else KIND_SUBSTITUTED
+            queries.append(PseudoQuery(item.item_id, item.row, kind, text, fallback))
+        return tuple(queries)
+
+    def _update(self, turn: Turn) -> Thought:
+        observation = turn.observation
+        observations = (*turn.memory.observations, observation)
+        theta = self._theta(self.belief(turn.task, observations))
+        ranks = f"ranks {observation.text_rank} text, {observation.mm_rank} multimodal"
+        return Thought(theta, f"{observation.query.kind} query: {ranks}")
+
+    def belief(self, task: Task, observations: Sequence[Observation]) -> Belief:
+        """(strength * prior + sum over observations) / (strength + t)."""
+        text = np.array([o.text_rank for o in observations], dtype=np.int64)
+        mm = np.array([o.mm_rank for o in observations], dtype=np.int64)
+        surfaces = recall_surfaces(text, mm, self.bins)
+        votes = alpha_votes(surfaces, self.bins, self.lam)
+        prior, total = self._prior(task), self.strength + len(observations)
+        return Belief(
+            (self.strength * prior.votes + votes.sum(axis=0)) / total,
+            (self.strength * prior.surface + surfaces.sum(axis=0)) / total,
+        )
+
+    def _prior(self, task: Task) -> Belief:
+        kinds = self.composition.kinds(task.text_vector[None])[0]
+        if task.neighbours:
+            votes = np.mean([self.votes(n.theta) for n in task.neighbours], axis=0)
+            kinds = (1.0 - self.collaborative) * kinds + self.collaborative * votes
+        return self.composition.prior(kinds)
+
+    def votes(self, theta: Theta) -> NDArray[np.float64]:
+        """[3], sums to 1: which kinds vote for the alpha of a theta, on or off the grid."""
+        nearest = int(np.argmin(np.abs(np.array(ALPHAS) - theta.alpha)))
+        odds = self.composition.votes[:, nearest]
+        return np.asarray(odds / odds.sum())
+
+    def _theta(self, belief: Belief) -> Theta:
+        return belief.theta(self.bins, self.lam)

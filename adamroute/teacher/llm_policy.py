@@ -1,0 +1,198 @@
+"""The teacher's mind as a language model (paper, section 3): four prompts, one seam.
+
+Whatever a model fails to answer, the evidence policy answers instead, under a name that says
+which step failed and how: "theta_update:reply_not_json". Nothing falls back without one.
+
+Cost of a request with T_f evidence items: T_f + 3 calls; the updates follow one another, and each
+step of all requests at hand leaves as one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from adamroute.catalogue.item_words import words_in
+from adamroute.catalogue.preferences import PHRASES, PreferenceProfile, preference_text
+from adamroute.catalogue.shop import Request, TimeMeaning
+from adamroute.llm.asking import Heard, Question, T, hear
+from adamroute.llm.chat import Ask, ChatEngine
+from adamroute.llm.fence import ITEM_LIMIT, QUERY_LIMIT
+from adamroute.llm.prompts import prompts
+from adamroute.teacher.evidence_policy import NO_NEIGHBOURS
+from adamroute.teacher.llm_replies import (
+    Setting,
+    Stand,
+    read_profile,
+    read_setting,
+    read_stand,
+    stand_problem,
+)
+from adamroute.teacher.llm_schemas import (
+    Schema,
+    preferences_schema,
+    pseudo_query_schema,
+    theta_schema,
+)
+from adamroute.teacher.llm_views import CHOICES, Listings, friends, steps
+from adamroute.teacher.neighbours import known_then
+from adamroute.teacher.policy import Liking, Rewriting, Task, TeacherPolicy, Thought, Turn
+from adamroute.teacher.pseudo_queries import PseudoQuery
+from adamroute.theta import Bins, Theta
+
+CHOICE_LIMIT = 200  # characters of a listing in a history
+GLANCE_LIMIT = 100  # of one in a neighbour's
+REASON_LIMIT = 200
+
+
+@dataclass(frozen=True)
+class LlmPolicy:
+    """TeacherPolicy by prompts. `evidence` takes the steps that the model has no answer for."""
+
+    engine: ChatEngine
+    evidence: TeacherPolicy
+    bins: Bins
+    listings: Listings
+    usual: Theta  # the static prior, the setting to keep where nothing speaks for another
+    time: TimeMeaning  # of the shop's interactions
+    max_tokens: int  # of one reply
+
+    @property
+    def name(self) -> str:
+        return "llm"
+
+    def preferences(
+        self, requests: Sequence[Request], drafts: Sequence[PreferenceProfile]
+    ) -> list[Liking]:
+        """p_u from the latest choices; a user without any wants nothing that is known."""
+        asked = [p for p, request in enumerate(requests) if request.history]
+        heard = self._hear([self._preferences(requests[p]) for p in asked])
+        likings = [Liking(draft) for draft in drafts]
+        for place, said in zip(asked, heard, strict=True):
+            fallbacks = _named("preferences", said)
+            profile = drafts[place] if said.value is None else said.value
+            likings[place] = Liking(profile, fallbacks, said.calls)
+        return likings
+
+    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+        """Theta0 from the neighbours' thetas and choices."""
+        heard = self._hear([self._start(task) for task in tasks])
+        alone = [() if task.neighbours else (NO_NEIGHBOURS,) for task in tasks]
+        return [
+            _thought("start", said, partial(self._own_start, task), lacking)
+            for said, task, lacking in zip(heard, tasks, alone, strict=True)
+        ]
+
+    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+        """Queries for the relevant evidence items; the template's where the model's is no use."""
+        asked = [p for p, task in enumerate(tasks) if task.evidence]
+        heard = self._hear([self._pseudo_queries(tasks[p]) for p in asked])
+        rewritings = [Rewriting(())] * len(tasks)
+        for place, said in zip(asked, heard, strict=True):
+            rewritings[place] = self._rewriting(tasks[place], said)
+        return rewritings
+
+    def update(self, turns: Sequence[Turn]) -> list[Thought]:
+        """Theta after one more observation of each request, with the memory so far."""
+        heard = self._hear([self._update(turn) for turn in turns])
+        return [
+            _thought("theta_update", said, partial(self._own_update, turn))
+            for said, turn in zip(heard, turns, strict=True)
+        ]
+
+    def _preferences(self, request: Request) -> Question[PreferenceProfile]:
+        choices = self.listings.choices(request.history, CHOICES)
+        ask = self._ask(
+            "preferences", preferences_schema(),
+            choices=choices, choice_limit=CHOICE_LIMIT, phrases=PHRASES,
+        )  # fmt: skip
+        return Question(ask, read_profile)
+
+    def _start(self, task: Task) -> Question[Setting]:
+        near = known_then(task.neighbours, time=self.time, history=task.request.history)
+        ask = self._ask(
+            "start", self._theta_schema,
+            items=len(self.listings), usual=self.usual, budgets=self.bins.budgets,
+            query=task.request.query, wanted=preference_text(task.profile),
+            disliked=", ".join(task.profile.dislike), neighbours=friends(near, self.listings),
+            query_limit=QUERY_LIMIT, choice_limit=CHOICE_LIMIT, glance_limit=GLANCE_LIMIT,
+        )  # fmt: skip
+        return Question(ask, read_setting)
+
+    def _pseudo_queries(self, task: Task) -> Question[Stand]:
+        query = task.request.query
+        listings = [self.listings.at(item.row) for item in task.evidence]
+        ask = self._ask(
+            "pseudo_query", pseudo_query_schema(len(task.evidence)),
+            query=query, words=len(words_in(query)), listings=[one.text for one in listings],
+            query_limit=QUERY_LIMIT, item_limit=ITEM_LIMIT,
+        )  # fmt: skip
+        read = partial(read_stand, query=query, items=task.evidence, listings=listings)
+        return Question(ask, read, stand_problem)
+
+    def _update(self, turn: Turn) -> Question[Setting]:
+        ask = self._ask(
+            "theta_update", self._theta_schema,
+            items=len(self.listings), usual=self.usual, budgets=self.bins.budgets,
+            query=turn.task.request.query, start=turn.memory.start, steps=steps(turn),
+            new=turn.observation,
+            query_limit=QUERY_LIMIT, choice_limit=CHOICE_LIMIT, reason_limit=REASON_LIMIT,
+        )  # fmt: skip
+        return Question(ask, read_setting)
+
+    def _rewriting(self, task: Task, said: Heard[Stand]) -> Rewriting:
+        own = self.evidence.pseudo_queries([task])[0].queries
+        if said.value is None:
+            return Rewriting(own, _named("pseudo_query", said), said.calls)
+        queries: list[PseudoQuery] = []
+        fallbacks: list[str] = []
+        dropped: list[str] = []
+        for verdict, item, template in zip(said.value.verdicts, task.evidence, own, strict=True):
+            if not verdict.relevant:
+                dropped.append(item.item_id)
+            elif verdict.flaw:
+                fallbacks.append(f"pseudo_query:{verdict.flaw}")
+                queries.append(template)
+            else:
+                kind = said.value.kind
+                queries.append(PseudoQuery(item.item_id, item.row, kind, verdict.query))
+        return Rewriting(tuple(queries), tuple(fallbacks), said.calls, tuple(dropped))
+
+    def _own_start(self, task: Task) -> Thought:
+        return self.evidence.start([task])[0]
+
+    def _own_update(self, turn: Turn) -> Thought:
+        return self.evidence.update([turn])[0]
+
+    @property
+    def _theta_schema(self) -> Schema:
+        return theta_schema(self.bins.budgets)
+
+    def _ask(self, name: str, schema: Schema, **values: object) -> Ask:
+        prompt = prompts()[name]
+        return Ask(
+            prompt=prompt.stamp,
+            system=prompt.part("system", **values),
+            user=prompt.part("user", **values),
+            schema=schema,
+            max_tokens=self.max_tokens,
+        )
+
+    def _hear(self, questions: Sequence[Question[T]]) -> list[Heard[T]]:
+        return hear(self.engine, questions, prompts()["repair"])
+
+
+def _thought(
+    step: str, said: Heard[Setting], own: Callable[[], Thought], lacking: tuple[str, ...] = ()
+) -> Thought:
+    """The model's setting, or the evidence policy's thought under the failure's name."""
+    if said.value is not None:
+        return Thought(said.value.theta, said.value.reason, lacking, said.calls)
+    thought = own()
+    fallbacks = (*_named(step, said), *thought.fallbacks)
+    return Thought(thought.theta, thought.reason, fallbacks, said.calls)
+
+
+def _named(step: str, said: Heard[T]) -> tuple[str, ...]:
+    return () if said.failure is None else (f"{step}:{said.failure}",)

@@ -1,0 +1,1 @@
+"""What measures: one table of results, and the reports made from it."""

@@ -1,0 +1,1 @@
+"""The label stage: what students learn from."""

@@ -1,0 +1,186 @@
+"""From answers and outcomes to label rows with targets: three sources, each weighed by config."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.catalogue.preferences import PreferenceProfile, profile_of, traits_by_id
+from adamroute.catalogue.shop import Shop
+from adamroute.config import LabelConfig
+from adamroute.distill.labels.basis import Basis
+from adamroute.distill.labels.label_rows import LabelRow, Source
+from adamroute.distill.labels.observed import Observed
+from adamroute.distill.labels.targets import evidence_belief, shrunk, soft_target
+from adamroute.errors import LabelError
+from adamroute.retrieval.search_index import SearchIndex
+from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.belief import Belief
+from adamroute.teacher.difficulty import Difficulty
+
+AS_OBSERVED = Difficulty()  # real queries, and pseudo-queries written to be as hard
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Rows and their targets, in one order: teacher, outcome, synthetic."""
+
+    rows: tuple[LabelRow, ...]
+    surfaces: NDArray[np.float64]  # [R, A, K], shrunk P
+    soft: NDArray[np.float64]  # [R, A, K]
+
+
+def assemble(
+    config: LabelConfig,
+    shop: Shop,
+    index: SearchIndex,
+    basis: Basis,
+    answers: Sequence[TeacherAnswer],
+) -> Labels:
+    """Rows of every source whose weight is above 0; `answers` are those of the last round.
+
+    LabelError where no row is left.
+    """
+    maker = _Maker(config, basis)
+    traits = traits_by_id(index.ids, index.categories, index.visual)
+    profiles = [profile_of(shop.request(q).history, traits) for q in basis.logged]
+    parts = []
+    if config.teacher > 0.0 and answers:
+        parts.append(maker.teacher(answers, profiles))
+    if config.outcome > 0.0 and basis.logged:
+        parts.append(maker.outcome(profiles))
+    if config.synthetic > 0.0 and basis.requests:
+        parts.append(maker.synthetic())
+    if not parts:
+        raise LabelError(
+            f"no label rows: {len(basis.logged)} train queries, {len(basis.requests)} synthetic "
+            f"requests, weights {config.teacher}, {config.outcome}, {config.synthetic} (teacher, "
+            "outcome, synthetic). Give the shop train queries or raise labels.synthetic_requests"
+        )
+    return Labels(
+        tuple(row for part in parts for row in part.rows),
+        np.concatenate([part.surfaces for part in parts]),
+        np.concatenate([part.soft for part in parts]),
+    )
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the rows of one source each."""
+
+    config: LabelConfig
+    basis: Basis
+
+    def teacher(
+        self, answers: Sequence[TeacherAnswer], profiles: Sequence[PreferenceProfile]
+    ) -> Labels:
+        """Evidence ranks of every train query; a row without evidence is its kinds' mean."""
+        expected = self._expected(self.basis.outcomes)
+        own = [self._evidence(a, e) for a, e in zip(answers, expected, strict=True)]
+        rows = tuple(
+            LabelRow(
+                request_id=query.query_id,
+                user_id=query.user_id,
+                query=query.text,
+                source="teacher",
+                item_ids=answer.item_ids,
+                text_ranks=answer.text_ranks,
+                mm_ranks=answer.mm_ranks,
+                theta=answer.theta,
+                theta0=answer.theta0,
+                steps=len(answer.item_ids),
+                fallbacks=answer.fallbacks,
+                prompt_hashes=tuple(sorted({call.prompt for call in answer.calls})),
+                profile=profile,
+                weight=self.config.teacher,
+            )
+            for query, answer, profile in zip(self.basis.logged, answers, profiles, strict=True)
+        )
+        return self._labels(rows, self._shrunk(own, expected))
+
+    def outcome(self, profiles: Sequence[PreferenceProfile]) -> Labels:
+        """The known target of every train query."""
+        asked = [
+            _Asked(q.query_id, q.user_id, q.text, q.target_id, profile)
+            for q, profile in zip(self.basis.logged, profiles, strict=True)
+        ]
+        weight = self.config.outcome
+        return self._own_target("outcome", weight, asked, self.basis.outcomes, AS_OBSERVED)
+
+    def synthetic(self) -> Labels:
+        """The known target of every synthetic train request."""
+        nobody = PreferenceProfile()
+        asked = [
+            _Asked(r.request_id, r.user_id, r.query, r.item_id, nobody)
+            for r in self.basis.requests
+        ]
+        weight, difficulty = self.config.synthetic, self.basis.constants.difficulty
+        return self._own_target("synthetic", weight, asked, self.basis.templates, difficulty)
+
+    def _own_target(
+        self,
+        source: Source,
+        weight: float,
+        asked: Sequence[_Asked],
+        seen: Observed,
+        difficulty: Difficulty,
+    ) -> Labels:
+        bins, lam = self.basis.constants.bins, self.basis.constants.lam
+        ranks = list(zip(seen.text_ranks.tolist(), seen.mm_ranks.tolist(), strict=True))
+        own = [evidence_belief([text], [mm], difficulty, bins, lam) for text, mm in ranks]
+        beliefs = self._shrunk(own, self._expected(seen))
+        rows = tuple(
+            LabelRow(
+                request_id=one.request_id,
+                user_id=one.user_id,
+                query=one.query,
+                source=source,
+                item_ids=(one.item_id,),
+                text_ranks=(text,),
+                mm_ranks=(mm,),
+                theta=belief.theta(bins, lam),
+                theta0=None,
+                steps=0,
+                fallbacks=(),
+                prompt_hashes=(),
+                profile=one.profile,
+                weight=weight,
+            )
+            for one, (text, mm), belief in zip(asked, ranks, beliefs, strict=True)
+        )
+        return self._labels(rows, beliefs)
+
+    def _evidence(self, answer: TeacherAnswer, expected: Belief) -> Belief:
+        if not answer.item_ids:
+            return expected
+        constants = self.basis.constants
+        return evidence_belief(
+            answer.text_ranks, answer.mm_ranks, AS_OBSERVED, constants.bins, constants.lam
+        )
+
+    def _expected(self, seen: Observed) -> list[Belief]:
+        composition = self.basis.composition
+        return [composition.prior(kinds) for kinds in composition.kinds(seen.vectors)]
+
+    def _shrunk(self, own: Sequence[Belief], expected: Sequence[Belief]) -> list[Belief]:
+        shrink = self.config.shrink
+        return [shrunk(o, e, shrink) for o, e in zip(own, expected, strict=True)]
+
+    def _labels(self, rows: tuple[LabelRow, ...], beliefs: Sequence[Belief]) -> Labels:
+        bins, lam = self.basis.constants.bins, self.basis.constants.lam
+        soft = [soft_target(b, bins, lam, self.config.sharpness) for b in beliefs]
+        return Labels(rows, np.stack([b.surface for b in beliefs]), np.stack(soft))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One request with a known target."""
+
+    request_id: str
+    user_id: str
+    query: str
+    item_id: str
+    profile: PreferenceProfile

@@ -1,0 +1,256 @@
+"""Labels: everything between the index and training, in one resumable stage.
+
+What comes out (folder `labels`): rows.jsonl and targets.npz (what students learn), traces.jsonl
+(one row a teacher step), store.sqlite, composition.npz and teacher.json (what the served teacher
+loads), and queries.jsonl where the shop logs no queries. A run cut at any moment goes on where it
+was, with the same bytes: see parts.py.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from adamroute.catalogue.folds import open_shop
+from adamroute.catalogue.item_words import catalogue_words
+from adamroute.catalogue.known_queries import SYNTHETIC_QUERIES
+from adamroute.catalogue.shop import Shop
+from adamroute.config import Config
+from adamroute.distill.labels.assemble import Labels, assemble
+from adamroute.distill.labels.basis import Basis, learn_basis
+from adamroute.distill.labels.label_rows import as_lines
+from adamroute.distill.labels.llm_cost import failed_steps, spent
+from adamroute.distill.labels.pieces import Parts
+from adamroute.distill.labels.rounds import Round, first_snapshot, run_rounds, stored_likings
+from adamroute.distill.labels.synthetic import (
+    SyntheticRequest,
+    as_queries_file,
+    synthetic_requests,
+)
+from adamroute.errors import ArtifactError
+from adamroute.llm.prompts import prompts
+from adamroute.progress import Progress
+from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.stages import (
+    Manifest,
+    is_fresh,
+    publish,
+    read_manifest,
+    stage_key,
+    write_manifest,
+    write_text,
+)
+from adamroute.store import ProfileStore, Snapshot, shared_store
+from adamroute.teacher.constants import (
+    INTENT_FILE,
+    REPLIES_FILE,
+    ROWS_FILE,
+    STORE_FILE,
+    TARGETS_FILE,
+    TEACHER_FILE,
+    read_teacher_file,
+)
+from adamroute.teacher.policy import Liking
+
+TRACES_FILE = "traces.jsonl"
+RECIPE = 3  # raise it when the same config and inputs come to mean other labels
+
+
+def run_label(config: Config, progress: Progress) -> Manifest:
+    """Write labels/; nothing to do where it is fresh. Stops and resumes at any point."""
+    folder = config.stage("labels")
+    index_manifest = read_manifest(config.stage("index"), "build")
+    shop = open_shop(config)
+    inputs = {"index": index_manifest.hash, "shop": shop.hash}
+    key = stage_key("label", _settings(config), inputs)
+    if is_fresh(folder, "label", key):
+        shutil.rmtree(_parts_folder(folder), ignore_errors=True)  # of a run killed at its end
+        share_users(config)
+        return read_manifest(folder, "label")
+    index = load_index(config.stage("index"), config.encoders.threads)
+    return write_labels(config, shop, index, progress)
+
+
+def write_labels(config: Config, shop: Shop, index: SearchIndex, progress: Progress) -> Manifest:
+    """The stage's work, over an index at hand."""
+    folder, settings = config.stage("labels"), _settings(config)
+    inputs = {"index": index.hash, "shop": shop.hash}
+    _check_same_items(index, shop, config)
+    key = stage_key("label", settings, inputs)
+    shared = shared_store(config, key, read_only=False)  # first: it may be away
+    parts = Parts(_parts_folder(folder), key)
+    written = _write_requests(config, shop, index)
+    basis = learn_basis(config, shop, index, written, parts=parts, progress=progress)
+    told = _told(config, shop, index, basis, shared, parts, progress)
+    rounds = told.rounds
+    labels = assemble(config.labels, shop, index, basis, rounds[-1].answers)
+    answers = [answer for done in rounds for answer in done.answers]
+    with publish(folder) as scratch:
+        _write_rows(scratch, labels, rounds)
+        users = _write_store(scratch, told.first, rounds)
+        write_text(scratch / TEACHER_FILE, basis.constants.model_dump_json(indent=2) + "\n")
+        basis.composition.save(scratch / INTENT_FILE)
+        basis.wording.save(scratch)
+        if not shop.queries:
+            write_text(scratch / SYNTHETIC_QUERIES, as_queries_file(written))
+        counts = {
+            **_counts(basis, labels, rounds),
+            **spent(config.teacher.llm, told.likings, answers),
+            "users": users.hash,
+        }
+        manifest = write_manifest(
+            scratch, stage="label", config=settings, inputs=inputs, counts=counts
+        )
+    parts.remove()
+    for line in failed_steps(told.likings, answers):
+        progress.note(line)
+    return manifest
+
+
+@dataclass(frozen=True)
+class _Told:
+    """All that the teacher said."""
+
+    likings: Mapping[str, Liking]  # of whole histories, by user, as the store has them
+    first: Snapshot  # what the first round read
+    rounds: tuple[Round, ...]
+
+
+def _told(
+    config: Config,
+    shop: Shop,
+    index: SearchIndex,
+    basis: Basis,
+    shared: ProfileStore | None,
+    parts: Parts,
+    progress: Progress,
+) -> _Told:
+    constants, replies = basis.constants, config.out / REPLIES_FILE
+    policy = constants.policy_of(config.teacher, index, basis.composition, basis.wording, replies)
+    likings = stored_likings(shop, index, policy, parts, progress)
+    first = first_snapshot(shop, index, constants.static, likings)
+    teacher = constants.teacher(config.teacher, index, first, policy)
+    if shared is not None:
+        shared.start(first.users)
+    rounds = run_rounds(
+        teacher, shop, rounds=config.teacher.rounds, shared=shared, parts=parts, progress=progress
+    )
+    return _Told(likings, first, rounds)
+
+
+def _write_requests(
+    config: Config, shop: Shop, index: SearchIndex
+) -> tuple[SyntheticRequest, ...]:
+    words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
+    return synthetic_requests(
+        shop.catalogue, words, count=config.labels.synthetic_requests, seed=config.seed,
+        split_items=not shop.queries,
+    )  # fmt: skip
+
+
+def _write_rows(folder: Path, labels: Labels, rounds: Sequence[Round]) -> None:
+    write_text(folder / ROWS_FILE, as_lines(labels.rows))
+    weights = np.array([row.weight for row in labels.rows])
+    np.savez(folder / TARGETS_FILE, soft=labels.soft, surfaces=labels.surfaces, weights=weights)
+    steps = (
+        json.dumps({"round": r.number, **asdict(step)}, ensure_ascii=False, sort_keys=True)
+        for r in rounds
+        for answer in r.answers
+        for step in answer.steps
+    )
+    write_text(folder / TRACES_FILE, "".join(line + "\n" for line in steps))
+
+
+def _write_store(folder: Path, first: Snapshot, rounds: Sequence[Round]) -> Snapshot:
+    """The store as it stood before the first round, then one commit a round."""
+    store = ProfileStore.create_file(folder / STORE_FILE, first.users)
+    for done in rounds:
+        store.commit_round(done.number, done.thetas)
+    return store.snapshot()
+
+
+def share_users(config: Config) -> None:
+    """Give finished labels' users to the shared database, if it is new or lost them."""
+    labels = config.stage("labels")
+    shared = shared_store(config, read_manifest(labels, "label").key, read_only=False)
+    if shared is None:
+        return
+    kept = ProfileStore.file(labels / STORE_FILE)
+    shared.start(kept.snapshot().before_rounds(read_teacher_file(labels).static).users)
+    for number, thetas in kept.rounds().items():
+        shared.commit_round(number, thetas)
+
+
+def _parts_folder(labels: Path) -> Path:
+    return labels.with_name(labels.name + ".parts")
+
+
+def _settings(config: Config) -> dict[str, JsonValue]:
+    """The part of the config that the labels depend on."""
+    whole = config.model_dump(mode="json")
+    kept = {name: whole[name] for name in ("routing", "labels", "seed")}
+    stamps: list[JsonValue] = []
+    if config.teacher.policy == "llm":
+        stamps += sorted(prompt.stamp for prompt in prompts().values())
+    teacher = config.teacher.settings()
+    return {**kept, "teacher": teacher, "prompts": stamps, "recipe": RECIPE}
+
+
+def _check_same_items(index: SearchIndex, shop: Shop, config: Config) -> None:
+    if index.ids != tuple(item.item_id for item in shop.catalogue.items):
+        raise ArtifactError(
+            f"{config.stage('index')}: {len(index.ids)} items, which are not the "
+            f"{len(shop.catalogue)} of {shop.folder}. Run: adamroute build CONFIG"
+        )
+
+
+def _counts(basis: Basis, labels: Labels, rounds: Sequence[Round]) -> dict[str, JsonValue]:
+    """What the manifest records beside the hashes."""
+    answers = rounds[-1].answers
+    fallbacks = Counter(name for answer in answers for name in answer.fallbacks)
+    times = [answer.ms for r in rounds[:1] for answer in r.answers]
+    return {
+        "rows": dict(Counter(row.source for row in labels.rows)),
+        "no_evidence": sum(a.source == "teacher:no_evidence" for a in answers),
+        "fallbacks": dict(sorted(fallbacks.items())),
+        "lambda": basis.constants.lam,
+        "tau": basis.constants.tau,
+        "static": {"alpha": basis.constants.static_alpha, "budget": basis.constants.static_budget},
+        "hardness": {str(kind): share for kind, share in basis.wording.hardness.items()},
+        "difficulty": {"text": basis.constants.text_factor, "mm": basis.constants.mm_factor},
+        "snapshots": [r.snapshot_hash for r in rounds],
+        "median_ranks": _median_ranks(basis, rounds[-1]),
+        "teacher_mean_budget": _mean([float(a.theta.budget) for a in answers]),
+        "teacher_ms_mean": _mean(times),
+    }
+
+
+def _median_ranks(basis: Basis, last: Round) -> dict[str, JsonValue]:
+    """Whether template queries are as hard as real ones: [text, multimodal] medians."""
+    pseudo_text = np.array([r for a in last.answers for r in a.text_ranks], dtype=np.int64)
+    pseudo_mm = np.array([r for a in last.answers for r in a.mm_ranks], dtype=np.int64)
+    matched = basis.constants.difficulty.matched
+    templates = basis.templates
+    pairs: Mapping[str, tuple[NDArray[np.number], NDArray[np.number]]] = {
+        "real": (basis.outcomes.text_ranks, basis.outcomes.mm_ranks),
+        "synthetic": (templates.text_ranks, templates.mm_ranks),
+        "synthetic_matched": matched(templates.text_ranks, templates.mm_ranks),
+        "pseudo": (pseudo_text, pseudo_mm),
+    }
+    return {
+        name: [float(np.median(text)), float(np.median(mm))]
+        for name, (text, mm) in pairs.items()
+        if len(text)
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else 0.0

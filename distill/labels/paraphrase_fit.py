@@ -1,0 +1,114 @@
+"""Fits how hard pseudo-queries are worded: as hard as the shop's real train queries.
+
+Per kind of query one number, found by bisection on the teacher's own pseudo-queries: the mean
+log-rank of their targets, summed over both branches, must equal that of real train queries, each
+of which counts for a kind with P(kind | q). No query's stated kind is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.catalogue.item_words import INTENTS, Intent
+from adamroute.catalogue.shop import Shop
+from adamroute.distill.labels.observed import Observed
+from adamroute.progress import Advance, Progress
+from adamroute.retrieval.search_index import SearchIndex
+from adamroute.store import Snapshot
+from adamroute.teacher.evidence_policy import EvidencePolicy
+from adamroute.teacher.loop import Teacher
+from adamroute.teacher.paraphrase import UNMATCHED, Paraphraser, related_words, vocabulary
+from adamroute.teacher.pseudo_queries import PseudoQuery
+
+REQUESTS = 200  # train requests, evenly spaced, whose pseudo-queries are tried
+SAMPLE = 120  # pseudo-queries a kind
+STEPS = 4  # of bisection: to 1/16
+LEAST = 20.0  # real queries of a kind that can be matched
+
+
+def learn_paraphraser(
+    shop: Shop,
+    index: SearchIndex,
+    verbatim: EvidencePolicy,
+    evidence: int,
+    real: Observed,
+    progress: Progress,
+) -> Paraphraser:
+    """The wording of a shop: `verbatim` writes up to `evidence` queries for each train request.
+
+    `real` are the outcomes of all train requests. Without any the hardness is UNMATCHED.
+    """
+    wording, queries = catalogue_paraphraser(index), shop.split("train")
+    if not queries:
+        return wording
+    places = np.unique(np.linspace(0, len(queries) - 1, REQUESTS).round().astype(int))
+    loop = Teacher(index, Snapshot(()), verbatim, evidence=evidence, neighbours=0)
+    tasks = loop.tasks([shop.request(queries[place]) for place in places.tolist()])
+    written = [q for rewriting in verbatim.pseudo_queries(tasks) for q in rewriting.queries]
+    kinds = verbatim.composition.kinds(real.vectors)
+    with progress.task("wording of pseudo-queries", len(INTENTS) * STEPS) as advance:
+        return fit_paraphraser(wording, index, written, real, kinds, advance)
+
+
+def catalogue_paraphraser(index: SearchIndex) -> Paraphraser:
+    """Words beside each of the catalogue's, at the hardness of a shop without real queries."""
+    words = vocabulary(index.texts, index.visual)
+    vectors = index.text_encoder.encode(words) if words else np.empty((0, 0), np.float32)
+    related = related_words(words, vectors, index.visual)
+    return Paraphraser(hardness=dict.fromkeys(INTENTS, UNMATCHED), related=related)
+
+
+def fit_paraphraser(
+    wording: Paraphraser,
+    index: SearchIndex,
+    written: Sequence[PseudoQuery],
+    real: Observed,
+    kinds: NDArray[np.float64],
+    advance: Advance,
+) -> Paraphraser:
+    """Hardness per kind; `written` are verbatim, `kinds` is P(kind | q) of real queries, [R, 3].
+
+    A kind that few real queries have, or that no pseudo-query has, keeps what it has.
+    """
+    hardness = dict(wording.hardness)
+    wanted = np.log(real.text_ranks) + np.log(real.mm_ranks)
+    for place, kind in enumerate(INTENTS):
+        weights = kinds[:, place]
+        sample = [query for query in written if query.kind == kind][:SAMPLE]
+        if sample and weights.sum() >= LEAST:
+            goal = float(np.average(wanted, weights=weights))
+            hardness[kind] = _Dial(wording, index, kind, sample, advance).at(goal)
+    return wording.at(hardness)
+
+
+@dataclass(frozen=True)
+class _Dial:
+    """Difficulty of one kind's pseudo-queries as a function of hardness."""
+
+    wording: Paraphraser
+    index: SearchIndex
+    kind: Intent
+    sample: Sequence[PseudoQuery]
+    advance: Advance  # one a step
+
+    def at(self, goal: float) -> float:
+        """The hardness whose mean log-rank is nearest to the goal; difficulty rises with it."""
+        low, high = 0.0, 1.0
+        for _ in range(STEPS):
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if self._difficulty(middle) > goal else (middle, high)
+            self.advance(1)
+        return (low + high) / 2.0
+
+    def _difficulty(self, hardness: float) -> float:
+        said = self.wording.at({self.kind: hardness})
+        texts = [said.reworded(q.text, self.kind, Random(q.text)) for q in self.sample]
+        encoded = self.index.encode(texts)
+        rows = np.array([query.row for query in self.sample])
+        text, mm = self.index.recall.ranks(encoded.text, encoded.mm, rows)
+        return float(np.mean(np.log(text) + np.log(mm)))

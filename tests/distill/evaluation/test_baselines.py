@@ -1,0 +1,121 @@
+"""Routers without a student or teacher, on ranks small enough to work by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adamroute.distill.evaluation.baselines import (
+    Kinds,
+    best_alpha,
+    fused,
+    fused_hits,
+    fused_rows,
+    hits_at,
+    hits_by_alpha,
+    oracle_alphas,
+    random_alphas,
+    static_alpha,
+)
+from adamroute.distill.evaluation.known import Known
+from adamroute.retrieval.replay import recalled
+from adamroute.theta import ALPHAS, Theta
+from tests.distill.worlds import requests
+
+
+def with_ranks(text: list[int], mm: list[int], kinds: tuple[str | None, ...] = ()) -> Known:
+    n = len(text)
+    known = requests()
+    return replace(
+        known,
+        request_ids=known.request_ids[:n],
+        users=known.users[:n],
+        kinds=kinds or (None,) * n,
+        text_vectors=known.text_vectors[:n],
+        text=np.array(text),
+        mm=np.array(mm),
+    )
+
+
+@given(
+    st.sampled_from(ALPHAS) | st.floats(0, 1),
+    st.integers(1, 200),
+    st.lists(st.tuples(st.integers(1, 300), st.integers(1, 300)), min_size=1, max_size=9),
+)
+def test_hits_are_those_of_replay(alpha: float, budget: int, pairs: list[tuple[int, int]]) -> None:
+    text, mm = np.array(pairs).T
+    got = hits_at(np.full(len(text), alpha), np.full(len(text), float(budget)), text, mm)
+    assert np.array_equal(got, recalled(text, mm, Theta(alpha, budget)))
+
+
+def test_the_best_fixed_split_recalls_most_and_ties_go_to_the_middle() -> None:
+    # K = 20. Item 1 needs n_mm >= 15 (alpha <= .2), items 2 and 3 need n_txt >= 12 (alpha >= .6).
+    fit = with_ranks([99, 12, 12], [15, 99, 99])
+    assert static_alpha(fit, 20) == 0.6
+    assert static_alpha(with_ranks([1], [1]), 20) == 0.5
+    assert static_alpha(with_ranks([99], [99]), 20) == 0.5
+
+
+def test_ties_that_lie_equally_far_from_the_middle_go_to_the_smaller_alpha() -> None:
+    hits = np.zeros((len(ALPHAS), 1), np.bool_)
+    hits[[3, 7]] = True
+    assert best_alpha(hits) == 0.3
+
+
+def test_the_oracle_recalls_whatever_some_alpha_recalls() -> None:
+    known = requests()
+    alphas = oracle_alphas(known, 20)
+    got = hits_at(alphas, np.full(len(known), 20.0), known.text, known.mm)
+    assert np.array_equal(got, hits_by_alpha(20, known.text, known.mm).any(axis=0))
+
+
+def test_random_draws_twenty_times_and_is_seeded() -> None:
+    known = requests()
+    draws = random_alphas(known, np.random.default_rng(4))
+    assert draws.shape == (20, len(known))
+    assert np.array_equal(draws, random_alphas(known, np.random.default_rng(4)))
+
+
+def test_a_kind_gets_its_best_alpha_and_an_unknown_one_the_static_alpha() -> None:
+    fit = with_ranks([12, 12, 99], [99, 99, 15], ("functional", "functional", "visual"))
+    alphas = Kinds(fit).alphas(("visual", "functional", None, "gift"), 20)
+    assert alphas.tolist() == [0.2, 0.6, 0.6, 0.6]
+
+
+def test_kinds_are_guessed_from_the_embedding_and_not_read() -> None:
+    fit = requests()
+    vectors = np.array([[1.0, 0.1 * b] if b % 2 else [-1.0, 0.1 * b] for b in range(len(fit))])
+    kinds = tuple("visual" if b % 2 else "functional" for b in range(len(fit)))
+    known = replace(fit, text_vectors=vectors.astype(np.float32), kinds=kinds)
+    guessed = Kinds(known).guess(np.array([[1, 0], [-1, 0]], np.float32))
+    assert guessed == ("visual", "functional")
+
+
+def test_with_fewer_than_two_stated_kinds_nothing_is_guessed() -> None:
+    fit = with_ranks([1, 2], [2, 1], ("visual", None))
+    assert Kinds(fit).guess(fit.text_vectors) == (None, None)
+
+
+def test_fusion_adds_the_reciprocals_of_both_ranks() -> None:
+    rows, scores = fused(np.array([4, 7, 2]), np.array([7, 9, 4]))
+    assert rows.tolist() == [7, 4, 9, 2]
+    assert scores == pytest.approx([1 / 62 + 1 / 61, 1 / 61 + 1 / 63, 1 / 62, 1 / 63])
+
+
+def test_equal_fused_scores_go_to_the_lower_row() -> None:
+    assert fused(np.array([8]), np.array([3]))[0].tolist() == [3, 8]
+
+
+@pytest.mark.parametrize("budget", [20, 40, 100])
+def test_fusion_recalls_what_its_first_k_rows_hold_and_never_more_when_ties_are_lost(
+    budget: int,
+) -> None:
+    known = requests()
+    hits = fused_hits(known, budget)
+    for place in range(len(known)):
+        rows = fused_rows(known, place, budget)
+        assert len(rows) == budget
+        assert hits[place] == (known.targets[place] in rows)
+    assert np.all(fused_hits(known, budget, worst=True) <= hits)

@@ -1,0 +1,66 @@
+"""Targets of label rows, worked by hand."""
+
+import numpy as np
+import pytest
+
+from adamroute.distill.labels.targets import evidence_belief, shrunk, soft_target
+from adamroute.retrieval.replay import price, recall_surfaces, soft_labels
+from adamroute.teacher.belief import Belief
+from adamroute.teacher.difficulty import Difficulty
+from adamroute.theta import Bins
+
+BINS = Bins(20)
+
+
+def test_a_rows_belief_is_the_mean_over_its_evidence() -> None:
+    belief = evidence_belief([10, 10_000], [10_000, 10], Difficulty(), BINS, 0.0)
+    # alpha 1: (1 / (1 + (10 / 20)^2) + 1 / (1 + (10 / .5)^2)) / 2 = (.8 + .0025) / 2
+    assert belief.surface[10, 0] == pytest.approx((0.8 + 1 / 401) / 2, abs=1e-5)
+    assert belief.surface[5, 0] == pytest.approx(
+        0.5, abs=1e-5
+    )  # both halves hit at rank n with .5
+    assert belief.votes == pytest.approx(belief.votes[::-1])  # the two rows mirror each other
+    assert belief.votes[0] > 2 * belief.votes[5]  # and neither is served best in the middle
+
+
+def test_ranks_of_templates_are_matched_first() -> None:
+    matched = evidence_belief([5], [4], Difficulty(2.0, 3.0), BINS, 0.0)
+    as_is = evidence_belief([10], [12], Difficulty(), BINS, 0.0)
+    assert np.allclose(matched.surface, as_is.surface)
+    assert np.allclose(matched.votes, as_is.votes)
+
+
+def test_shrinking_pulls_a_row_towards_what_its_kinds_let_expect() -> None:
+    own = Belief(np.array([0.9, 0.1]), np.array([[0.5], [0.1]]))
+    expected = Belief(np.array([0.5, 0.5]), np.array([[0.9], [0.1]]))
+    pulled = shrunk(own, expected, 0.25)
+    assert pulled.votes.tolist() == pytest.approx([0.8, 0.2])
+    assert pulled.surface.ravel().tolist() == pytest.approx([0.6, 0.1])
+    assert shrunk(own, expected, 0.0).votes.tolist() == own.votes.tolist()
+
+
+def test_one_rank_pair_unshrunk_has_the_contracts_soft_label() -> None:
+    bins, lam = Bins(200), 0.6
+    own = evidence_belief([30], [7], Difficulty(), bins, lam)
+    surface = recall_surfaces(np.array([30]), np.array([7]), bins)[0]
+    label = soft_labels(surface - price(bins, lam))
+    assert soft_target(own, bins, lam, 1.0) == pytest.approx(label)
+
+
+def test_soft_targets_pay_for_k() -> None:
+    bins = Bins(40)
+    surface = np.full(bins.shape, 0.5)
+    surface[:, 1] = 0.6
+    even = Belief(np.full(11, 1 / 11), surface)
+    # U: .5 - .1 at K = 20, .6 - .2 at K = 40 with lambda .2: all bins alike
+    assert soft_target(even, bins, 0.2, 3.0) == pytest.approx(np.full((11, 2), 1 / 22))
+    free = soft_target(even, bins, 0.0, 3.0)  # odds exp(.1 / .05)
+    assert free[0, 1] / free[0, 0] == pytest.approx(np.exp(2.0))
+
+
+def test_sharpened_votes_keep_their_order_and_lie_further_apart() -> None:
+    belief = Belief(np.array([0.2, *[0.08] * 10]), np.full((11, 1), 0.5))
+    plain, sharp = (soft_target(belief, BINS, 0.0, power).sum(axis=1) for power in (1.0, 3.0))
+    assert plain.tolist() == pytest.approx(belief.votes.tolist())
+    assert sharp[0] / sharp[1] == pytest.approx((0.2 / 0.08) ** 3)
+    assert sharp.sum() == pytest.approx(1.0)

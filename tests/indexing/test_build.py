@@ -1,0 +1,314 @@
+"""Build on a small drawn shop with the real encoders: what is written, redone and refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from adamroute.config import Config
+from adamroute.encoders.photo_features import photo_features
+from adamroute.encoders.projection_head import Alignment
+from adamroute.encoders.query_adapter import fuse_items
+from adamroute.errors import ArtifactError, ConfigError, ShopError
+from adamroute.indexing.branches import load_text_encoder
+from adamroute.indexing.build import run_build
+from adamroute.progress import SILENT, Advance
+from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.stages import Manifest
+from adamroute.theta import Theta
+
+COLOURS = ("red", "green", "blue", "black")
+TYPES = ("mug", "rug", "lamp")
+YAML = """\
+name: drawn
+items:
+  file: items.jsonl
+  id: item_id
+  title: "{name}"
+  text: [name, description]
+  visual: [color]
+  category: type
+  image: image
+"""
+
+
+def draw_shop(folder: Path) -> Path:
+    """Twelve items, one in each colour and type; the last one's photo is missing."""
+    (folder / "images").mkdir(parents=True)
+    rows = []
+    for number, (kind, colour) in enumerate((k, c) for k in TYPES for c in COLOURS):
+        photo = Image.new("RGB", (32, 32), "white")
+        pen = ImageDraw.Draw(photo)
+        (pen.ellipse if kind == "mug" else pen.rectangle)((6, 6, 26, 26), fill=colour)
+        photo.save(folder / "images" / f"{number}.png")
+        rows.append(
+            {
+                "item_id": f"i{number}",
+                "name": f"{kind} number {number}",
+                "description": f"A {kind} for every day. Easy to clean.",
+                "color": colour,
+                "type": kind,
+                "image": f"images/{number}.png",
+            }
+        )
+    (folder / "images" / "11.png").unlink()
+    write_items(folder, rows)
+    (folder / "shop.yaml").write_text(YAML, encoding="utf-8")
+    return folder
+
+
+def read_items(folder: Path) -> list[dict[str, str]]:
+    lines = (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def write_items(folder: Path, rows: list[dict[str, str]]) -> None:
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "items.jsonl").write_text(text, encoding="utf-8")
+
+
+def config_for(shop: Path, out: Path, artefact: Path | None = None) -> Config:
+    align = {"seeds": 2, "epochs": 3, "hidden": 16, "dimensions": 8, "artefact": artefact}
+    return Config.model_validate(
+        {"name": "drawn", "shop": shop, "out": out, "encoders": {"align": align, "threads": 1}}
+    )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Manifest]:
+    folder = tmp_path_factory.mktemp("built")
+    config = config_for(draw_shop(folder / "shop"), folder / "out")
+    return config, run_build(config, SILENT)
+
+
+@pytest.fixture(scope="module")
+def index(built: tuple[Config, Manifest]) -> SearchIndex:
+    return load_index(built[0].stage("index"), threads=1)
+
+
+def array(config: Config, name: str) -> NDArray[np.float32]:
+    loaded: NDArray[np.float32] = np.load(config.stage("index") / name, allow_pickle=False)
+    return loaded
+
+
+def test_the_index_holds_one_row_an_item_and_counts_what_is_missing(
+    built: tuple[Config, Manifest],
+) -> None:
+    config, manifest = built
+    assert array(config, "text.npy").shape == (12, 384)
+    assert array(config, "mm.npy").shape == (12, 384)
+    assert array(config, "text.npy").dtype == array(config, "mm.npy").dtype == np.float32
+    assert manifest.counts["items"] == 12
+    assert manifest.counts["photos"] == 11
+    assert manifest.counts["items_without_photo"] == 1
+    assert manifest.counts["problems"] == {"missing_photos": 1}
+    assert manifest.counts["text_vectors_computed"] == 12
+    # Three an item; one item's query view is its looks and no more, as its first view.
+    assert manifest.counts["text_views_computed"] == 35
+    assert manifest.counts["multimodal_encoder"] == "aligned-photo"
+    # The rectangles of rugs and lamps are the same picture, so content is computed once: 4 + 4.
+    assert manifest.counts["photo_features_computed"] == 8
+    assert not list(config.out.glob("*.partial"))
+
+
+def test_an_item_without_photo_is_placed_by_its_words_alone(
+    built: tuple[Config, Manifest], index: SearchIndex
+) -> None:
+    place = Alignment.load(built[0].stage("index") / "alignment.npz").space.place
+    looks = index.text_encoder.encode(["black lamp"])
+    words = place(array(built[0], "text.npy")[11:]) + place(looks)  # .2 of each, then unit length
+    np.testing.assert_allclose(
+        array(built[0], "mm.npy")[11], words[0] / np.linalg.norm(words), atol=1e-5
+    )
+
+
+def test_a_new_photo_is_embedded_by_the_stored_alignment(
+    built: tuple[Config, Manifest],
+) -> None:
+    """What the build wrote is enough: no fit, and the same vector as in the index."""
+    config, _ = built
+    alignment = Alignment.load(config.stage("index") / "alignment.npz")
+    photo = config.shop / "images" / "4.png"
+    features = photo_features([photo], 1, SILENT)
+    text = array(config, "text.npy")[4:5]
+    looks = load_text_encoder(config.encoders).encode(["red rug"])
+    place = alignment.space.place
+    item = fuse_items(place(text), place(looks), alignment.head.place(features), 0.2, 0.2)
+    np.testing.assert_allclose(item, array(config, "mm.npy")[4:5], atol=1e-5)
+
+
+def test_another_builds_alignment_can_be_used_instead_of_a_fit(
+    built: tuple[Config, Manifest], tmp_path: Path
+) -> None:
+    stored = tmp_path / "learned.npz"
+    stored.write_bytes((built[0].stage("index") / "alignment.npz").read_bytes())
+    shop = draw_shop(tmp_path / "shop")
+    config = config_for(shop, tmp_path / "out", artefact=stored)
+    manifest = run_build(config, Interrupted())  # which a fit would end
+    assert manifest.outputs == built[1].outputs
+    assert manifest.hash != built[1].hash  # it says that it was not fitted here
+    rows = read_items(shop)
+    rows[0]["color"] = "purple"
+    write_items(shop, rows)
+    run_build(config, Interrupted())
+    same = (array(config, "mm.npy") == array(built[0], "mm.npy")).all(axis=1)
+    assert np.flatnonzero(~same).tolist() == [0]  # no other item moved
+    alignment = Alignment.load(stored)
+    replace(alignment, text_encoder="other").save(stored)
+    with pytest.raises(ArtifactError, match=r"learned\.npz: fitted on 'other'"):
+        run_build(config, SILENT)
+    stored.unlink()
+    with pytest.raises(ConfigError, match=r"no file .*learned\.npz"):
+        run_build(config, SILENT)
+
+
+def test_loading_gives_every_item_as_the_shop_has_it(index: SearchIndex) -> None:
+    assert index.ids == tuple(f"i{n}" for n in range(12))
+    assert index.titles[5] == "rug number 5"
+    assert index.texts[5] == "rug number 5. A rug for every day. Easy to clean."
+    assert index.categories[5] == "rug"
+    assert index.visual[5] == {"color": "green"}
+    assert index.images[5] == "images/5.png"
+    assert index.images[11] is None
+    assert index.row("i7") == 7
+    assert len(index) == len(index.recall) == 12
+    with pytest.raises(ShopError, match="'i99'"):
+        index.row("i99")
+
+
+def test_an_items_own_listing_finds_it_first_by_text(index: SearchIndex) -> None:
+    queries = index.encode(index.texts)
+    text_ranks, mm_ranks = index.recall.ranks(queries.text, queries.mm, np.arange(12))
+    assert text_ranks.tolist() == [1] * 12
+    assert mm_ranks.min() >= 1
+    assert mm_ranks.max() <= 12
+    found = index.recall.search(queries.text[4], queries.mm[4], Theta(1.0, 1))
+    assert found.rows.tolist() == [4]
+    assert len(queries) == 12
+
+
+def test_a_second_run_recomputes_nothing(built: tuple[Config, Manifest]) -> None:
+    config, manifest = built
+    before = {p: p.stat().st_mtime_ns for p in config.out.rglob("*") if p.is_file()}
+    assert run_build(config, SILENT) == manifest
+    assert {p: p.stat().st_mtime_ns for p in config.out.rglob("*") if p.is_file()} == before
+
+
+def test_the_same_shop_elsewhere_gives_the_same_index(
+    built: tuple[Config, Manifest], tmp_path: Path
+) -> None:
+    again = run_build(config_for(draw_shop(tmp_path / "shop"), tmp_path / "out"), SILENT)
+    assert again.hash == built[1].hash
+    assert again.outputs == built[1].outputs
+
+
+def test_only_changed_content_is_encoded_again(tmp_path: Path) -> None:
+    shop = draw_shop(tmp_path / "shop")
+    config = config_for(shop, tmp_path / "out")
+    first = run_build(config, SILENT)
+    old = array(config, "text.npy")
+    rows = read_items(shop)
+    rows[2]["description"] = "A mug that keeps tea hot."
+    write_items(shop, rows)
+    Image.new("RGB", (32, 32), "orange").save(shop / "images" / "3.png")
+    second = run_build(config, SILENT)
+    assert second.counts["text_vectors_computed"] == 1
+    assert second.counts["text_views_computed"] == 1  # the view with its clause
+    assert second.counts["photo_features_computed"] == 1
+    assert second.hash != first.hash
+    new = array(config, "text.npy")
+    assert np.flatnonzero((new != old).any(axis=1)).tolist() == [2]
+
+
+def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
+    shop = draw_shop(tmp_path / "shop")
+    config = config_for(shop, tmp_path / "out")
+    first = run_build(config, SILENT)
+    for path in (config.out / "cache").iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    (config.stage("index") / "manifest.json").unlink()
+    second = run_build(config, SILENT)
+    assert second.outputs == first.outputs
+    assert second.counts["text_vectors_computed"] == 12
+
+
+class Interrupted:
+    """Progress of somebody who presses Ctrl-C while the heads are fitted."""
+
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[Advance]:  # noqa: ARG002
+        if title == "alignment heads":
+            raise KeyboardInterrupt
+        yield lambda _: None
+
+    def note(self, line: str) -> None: ...
+
+
+def test_an_interrupted_build_leaves_the_old_index_and_keeps_what_was_encoded(
+    tmp_path: Path,
+) -> None:
+    shop = draw_shop(tmp_path / "shop")
+    config = config_for(shop, tmp_path / "out")
+    with pytest.raises(KeyboardInterrupt):
+        run_build(config, Interrupted())
+    assert not config.stage("index").exists()
+    manifest = run_build(config, SILENT)
+    assert manifest.counts["text_vectors_computed"] == 0
+    assert manifest.counts["photo_features_computed"] == 0
+
+
+def test_a_shop_without_photos_works_by_its_words(tmp_path: Path) -> None:
+    shop = draw_shop(tmp_path / "shop")
+    text = (shop / "shop.yaml").read_text(encoding="utf-8")
+    (shop / "shop.yaml").write_text(text.replace("  image: image\n", ""), encoding="utf-8")
+    config = config_for(shop, tmp_path / "out")
+    assert run_build(config, SILENT).counts["photos"] == 0
+    index = load_index(config.stage("index"), threads=1)
+    queries = index.encode(["a blue rug", "lamp number 8"])
+    blue_rug, lamp = (index.recall.mm.search(query, 12).rows for query in queries.mm)
+    assert blue_rug[0] == 6  # rugs are 4 to 7, red, green, blue, black
+    assert index.categories[lamp[0]] == "lamp"
+
+
+class OtherEncoder:
+    """A text encoder that did not build this index."""
+
+    name = "other"
+    dimensions = 384
+
+    def encode_items(self, texts: object) -> NDArray[np.float32]:
+        return self.encode(texts)
+
+    def encode(self, texts: object) -> NDArray[np.float32]:
+        raise AssertionError(texts)
+
+
+def test_an_index_of_another_text_encoder_is_refused(built: tuple[Config, Manifest]) -> None:
+    with pytest.raises(ArtifactError, match=r"built with text encoder 'all-MiniLM.*got 'other'"):
+        load_index(built[0].stage("index"), threads=1, text_encoder=OtherEncoder())
+
+
+@pytest.mark.parametrize("name", ["text.npy", "mm.npy", "items.parquet", "query_side.npz"])
+def test_a_damaged_file_is_named(
+    built: tuple[Config, Manifest], index: SearchIndex, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    for path in built[0].stage("index").iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / name).write_bytes(b"cut short")
+    with pytest.raises(ArtifactError, match=f"{name}.*adamroute build"):
+        load_index(folder, threads=1, text_encoder=index.text_encoder)
+
+
+def test_an_index_that_was_never_built_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="adamroute build"):
+        load_index(tmp_path / "index", threads=1)

@@ -1,0 +1,105 @@
+"""Kept replies: found by content, never for failures, whole after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adamroute.errors import ArtifactError
+from adamroute.llm.cached_chat import CachedChat
+from adamroute.llm.chat import Ask
+from tests.llm.minds import Scripted
+
+SCHEMA: dict[str, Any] = {"type": "object"}
+
+
+def ask(user: str = "u", **changes: Any) -> Ask:
+    return replace(Ask("p@1", "s", user, SCHEMA, 64), **changes)
+
+
+def test_an_ask_is_sent_once_even_by_a_later_process(tmp_path: Path) -> None:
+    first, second = Scripted(lambda a: f'{{"n": "{a.user}"}}'), Scripted(lambda _: "{}")
+    path = tmp_path / "cache" / "replies.sqlite"
+    told = CachedChat(first, path, "greedy").chat([ask("a"), ask("b"), ask("a")])
+    again = CachedChat(second, path, "greedy").chat([ask("b"), ask("a")])
+    assert [reply.value for reply in told] == [{"n": "a"}, {"n": "b"}, {"n": "a"}]
+    assert (len(first.asks), len(second.asks)) == (2, 0)
+    assert again == [told[1], told[0]]  # tokens and milliseconds too
+
+
+def test_everything_that_shapes_a_reply_is_part_of_the_key(tmp_path: Path) -> None:
+    photo, other = tmp_path / "a.jpg", tmp_path / "b.jpg"
+    photo.write_bytes(b"a")
+    other.write_bytes(b"b")
+    variants = [
+        ask(), ask("v"), ask(system="t"), ask(schema={"type": "object", "minProperties": 0}),
+        ask(max_tokens=65), ask(images=(photo,)), ask(images=(other,)),
+    ]  # fmt: skip
+    engine = Scripted(lambda _: "{}")
+    path = tmp_path / "r.sqlite"
+    CachedChat(engine, path, "greedy").chat(variants)
+    assert len(engine.asks) == len(variants)
+    CachedChat(engine, path, "warm").chat([ask()])
+    CachedChat(Scripted(engine.say, engine.asks, "another"), path, "greedy").chat([ask()])
+    assert len(engine.asks) == len(variants) + 2
+
+
+def test_the_same_photo_under_another_name_is_the_same_ask(tmp_path: Path) -> None:
+    for name in ("a.jpg", "b.jpg"):
+        (tmp_path / name).write_bytes(b"same")
+    engine = Scripted(lambda _: "{}")
+    cached = CachedChat(engine, tmp_path / "r.sqlite", "greedy")
+    cached.chat([ask(images=(tmp_path / "a.jpg",)), ask(images=(tmp_path / "b.jpg",))])
+    assert len(engine.asks) == 1
+
+
+def test_failures_are_asked_again(tmp_path: Path) -> None:
+    said = iter(["engine_timeout", "no json", "{}"])
+    engine = Scripted(lambda _: next(said))
+    cached = CachedChat(engine, tmp_path / "r.sqlite", "greedy")
+    failures = [cached.chat([ask()])[0].failure for _ in range(4)]
+    assert failures == ["engine_timeout", "reply_not_json", None, None]
+    assert len(engine.asks) == 3
+
+
+def test_a_file_that_is_no_cache_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    path.write_text("not a database, but long enough to be looked at" * 40, encoding="utf-8")
+    with pytest.raises(ArtifactError, match="Delete the file"):
+        CachedChat(Scripted(lambda _: "{}"), path, "greedy").chat([ask()])
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from adamroute.llm.cached_chat import CachedChat
+from adamroute.llm.chat import Ask
+from tests.llm.minds import Scripted
+
+cached = CachedChat(Scripted(lambda a: '{"n": "' + a.user + '"}'), Path(sys.argv[1]), "greedy")
+for number in range(100_000):
+    cached.chat([Ask("p@1", "s", str(number), {"type": "object"}, 64)])
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_whole_replies(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)])
+    try:
+        deadline = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    finally:
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+    engine = Scripted(lambda a: f'{{"n": "{a.user}"}}')
+    replies = CachedChat(engine, path, "greedy").chat([ask(str(n)) for n in range(300)])
+    assert [reply.value for reply in replies] == [{"n": str(n)} for n in range(300)]

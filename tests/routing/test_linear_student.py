@@ -1,0 +1,83 @@
+"""The linear student's inference: numpy alone, numbers worked by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.errors import ArtifactError
+from adamroute.routing.linear_student import FLOOR, LINEAR_FILE, LinearStudent
+from adamroute.routing.student import chosen_alpha
+from adamroute.theta import ALPHAS, Bins, Theta
+
+BINS = Bins(40)  # budgets 20 and 40
+NOBODY = PreferenceProfile()
+
+
+def student_of(surface: np.ndarray) -> LinearStudent:
+    """Answers `surface` where the first coordinate of the vector is 1."""
+    weights = np.zeros((3, surface.size))
+    weights[0] = surface.ravel()
+    return LinearStudent(weights, np.zeros(surface.size), BINS)
+
+
+def ask(student: LinearStudent, *vector: float) -> Theta:
+    return student.predict("any", NOBODY, np.array(vector, dtype=np.float32)).theta
+
+
+def test_alpha_is_the_likeliest_marginal_and_the_budget_the_likeliest_given_it() -> None:
+    surface = np.zeros(BINS.shape)
+    surface[2] = [0.2, 0.3]  # marginal .5, though the largest single bin is alpha .8, K = 20
+    surface[8] = [0.4, 0.0]
+    surface[5] = [0.1, 0.0]
+    found = student_of(surface).predict("any", NOBODY, np.array([1, 0, 0], np.float32))
+    assert found.theta == Theta(0.2, 40)
+    assert found.alpha_probs[[2, 5, 8]] == pytest.approx([0.5, 0.1, 0.4], abs=2e-5)
+    assert found.budget_probs == pytest.approx([0.4, 0.6])
+    assert found.bin_mass == 1.0
+
+
+def test_output_below_zero_is_clipped_and_what_is_left_sums_to_one() -> None:
+    surface = np.full(BINS.shape, -0.1)
+    surface[9] = [0.5, 0.5]
+    found = student_of(surface).predict("any", NOBODY, np.array([1, 0, 0], np.float32))
+    assert found.alpha_probs.sum() == pytest.approx(1.0)
+    assert found.alpha_probs[0] == pytest.approx(FLOOR / (1.0 + 10 * FLOOR))
+
+
+def test_ties_go_to_the_alpha_nearest_half_and_the_smallest_budget() -> None:
+    assert ask(student_of(np.ones(BINS.shape)), 1.0, 0.0, 0.0) == Theta(0.5, 20)
+    assert ALPHAS[chosen_alpha(np.array([0.3] + [0.0] * 6 + [0.3] + [0.0] * 3), BINS)] == 0.7
+
+
+def test_many_at_once_are_exactly_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    student = LinearStudent(rng.normal(size=(3, 22)), rng.normal(size=22), BINS)
+    vectors = rng.normal(size=(9, 3)).astype(np.float32)
+    many = student.predict_many([""] * 9, [NOBODY] * 9, vectors)
+    for vector, found in zip(vectors, many, strict=True):
+        alone = student.predict("", NOBODY, vector)
+        assert np.array_equal(alone.alpha_probs, found.alpha_probs)
+        assert alone.theta == found.theta
+
+
+def test_a_saved_student_answers_alike(tmp_path: Path) -> None:
+    surface = np.zeros(BINS.shape)
+    surface[3, 1] = 1.0
+    student_of(surface).save(tmp_path)
+    assert ask(LinearStudent.load(tmp_path), 1.0, 0.0, 0.0) == Theta(0.3, 40)
+
+
+def test_a_missing_or_misshapen_file_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="adamroute train CONFIG"):
+        LinearStudent.load(tmp_path)
+    path = tmp_path / LINEAR_FILE
+    np.savez(path, weights=np.ones((3, 4)), intercept=np.ones(4), tau=40)
+    with pytest.raises(ArtifactError, match="tau 40 wants 22 outputs"):
+        LinearStudent.load(tmp_path)
+    path.write_bytes(b"not an archive")
+    with pytest.raises(ArtifactError, match="no linear student"):
+        LinearStudent.load(tmp_path)

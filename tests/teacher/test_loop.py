@@ -1,0 +1,193 @@
+"""The teacher's loop over a real index: five steps, exact ranks, no leak, no order effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.shop import Interaction, Request
+from adamroute.distill.labels.rounds import first_snapshot
+from adamroute.errors import RequestError
+from adamroute.llm.chat import Call
+from adamroute.teacher.evidence_policy import EvidencePolicy
+from adamroute.teacher.intent_model import IntentModel
+from adamroute.teacher.loop import NO_HISTORY, Teacher
+from adamroute.teacher.paraphrase import VERBATIM
+from adamroute.teacher.policy import Evidence, Liking, Rewriting, Task, Thought, Turn
+from adamroute.teacher.pseudo_queries import PseudoQuery
+from adamroute.theta import ALPHAS, Bins, Theta
+from tests.distill.market import BagOfWords, kept_likings, market_index, market_shop
+
+BINS = Bins(20)
+STATIC = Theta(0.5, 20)
+FLAT = np.full((3, *BINS.shape), 0.5)
+EVEN = np.full((3, 11), 1 / 11)
+EVIDENCE = EvidencePolicy(
+    IntentModel(np.zeros((3, 256)), np.zeros(3), FLAT, EVEN), VERBATIM, BINS, 0.0, 5.0, 0.1
+)
+
+
+class NotingPolicy:
+    """Asks for each item by its own listing, answers with the step number, notes what it saw."""
+
+    name = "noting"
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+
+    def preferences(
+        self,
+        requests: Sequence[Request],  # noqa: ARG002 - the seam's
+        drafts: Sequence[PreferenceProfile],
+    ) -> list[Liking]:
+        return [Liking(draft) for draft in drafts]
+
+    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+        self.tasks += tasks
+        call = Call("start@0", prompt_tokens=8, reply_tokens=2, ms=1.0)
+        return [Thought(Theta(0.0, 20), "start", ("started_blind",), (call,)) for _ in tasks]
+
+    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+        return [Rewriting(tuple(map(_own_listing, task.evidence))) for task in tasks]
+
+    def update(self, turns: Sequence[Turn]) -> list[Thought]:
+        call = Call("update@0", prompt_tokens=4, reply_tokens=1, ms=1.0)
+        return [
+            Thought(Theta((len(t.memory.observations) + 1) / 10, 20), "seen", calls=(call,))
+            for t in turns
+        ]
+
+
+def _own_listing(e: Evidence) -> PseudoQuery:
+    return PseudoQuery(e.item_id, e.row, "functional", " ".join(e.words.claims[0]), "reworded")
+
+
+def teacher(policy: object = EVIDENCE, *, evidence: int = 5, neighbours: int = 2) -> Teacher:
+    index, shop = market_index(), market_shop()
+    likings = kept_likings(shop, index, EVIDENCE)
+    snapshot = first_snapshot(shop, index, STATIC, likings)
+    return Teacher(index, snapshot, policy, evidence, neighbours)  # type: ignore[arg-type]
+
+
+def ask(*history: tuple[str, bool], user: str | None = "u0", query: str = "red lamp") -> Request:
+    return Request("r", user, query, tuple(Interaction(i, p, 0.0) for i, p in history))
+
+
+LIKED = (("red-lamp-0", True), ("blue-vase-1", True), ("red-rug-0", False))
+
+
+def test_every_step_leaves_one_typed_row_and_the_last_theta_is_the_answer() -> None:
+    answer = teacher(NotingPolicy()).decide(ask(*LIKED))
+    assert [step.step for step in answer.steps] == [0, 1, 2]
+    assert [step.alpha for step in answer.steps] == [0.0, 0.1, 0.2]
+    assert (answer.theta0, answer.theta) == (Theta(0.0, 20), Theta(0.2, 20))
+    assert (answer.steps[0].item_id, answer.steps[0].pseudo_query) == (None, None)
+    assert answer.source == "teacher"
+    assert answer.item_ids == ("red-lamp-0", "blue-vase-1")
+    assert (answer.llm_calls, answer.tokens) == (3, 20)
+    assert answer.fallbacks == ("started_blind", "reworded", "reworded")
+
+
+def test_observed_ranks_are_those_a_search_gives() -> None:
+    loop = teacher(NotingPolicy())
+    answer = loop.decide(ask(*LIKED))
+    for step in answer.steps[1:]:
+        assert step.pseudo_query is not None
+        row = loop.index.row(step.item_id or "")
+        encoded = loop.index.encode([step.pseudo_query])
+        text = loop.index.recall.text.search(encoded.text[0], 24).rows.tolist()
+        mm = loop.index.recall.mm.search(encoded.mm[0], 24).rows.tolist()
+        assert (step.text_rank, step.mm_rank) == (1 + text.index(row), 1 + mm.index(row))
+
+
+def test_relevant_history_is_the_positives_nearest_to_the_query_in_text() -> None:
+    policy = NotingPolicy()
+    history = [("red-rug-1", True), ("blue-lamp-0", True), ("red-lamp-1", False)]
+    teacher(policy, evidence=1).decide(ask(*history, query="lamp for reading at night"))
+    assert [e.item_id for e in policy.tasks[0].evidence] == ["blue-lamp-0"]
+
+
+def test_an_item_liked_and_later_rejected_is_no_evidence() -> None:
+    policy = NotingPolicy()
+    teacher(policy).decide(ask(("red-rug-0", True), ("red-lamp-0", True), ("red-rug-0", False)))
+    assert [e.item_id for e in policy.tasks[0].evidence] == ["red-lamp-0"]
+
+
+def test_without_relevant_history_the_prior_is_the_answer_and_says_so() -> None:
+    for request in (ask(), ask(("red-rug-0", False)), ask(user=None)):
+        answer = teacher(NotingPolicy()).decide(request)
+        assert (answer.source, answer.theta) == ("teacher:no_evidence", answer.theta0)
+        assert NO_HISTORY in answer.fallbacks
+        assert len(answer.steps) == 1
+    assert teacher(NotingPolicy(), evidence=0).decide(ask(*LIKED)).source == "teacher:no_evidence"
+
+
+def test_the_user_is_never_among_the_neighbours() -> None:
+    policy = NotingPolicy()
+    loop = teacher(policy, neighbours=8)
+    for user in ("u0", "u1", "u4"):
+        loop.decide(Request("r", user, "lamp", market_shop().histories[user]))
+        near = {n.user_id for n in policy.tasks[-1].neighbours}
+        assert user not in near
+        assert near <= {"u0", "u1", "u4", "u5"}  # users of train queries alone lend
+
+
+def test_the_target_leaves_no_trace_in_what_the_policy_sees() -> None:
+    shop, policy = market_shop(), NotingPolicy()
+    query = next(q for q in shop.queries if q.user_id == "u0")
+    with_target = {**shop.histories, "u0": shop.histories["u0"]}
+    with_target["u0"] += (Interaction(query.target_id, True, 9.0),)
+    loop = teacher(policy)
+    loop.decide(shop.request(query))
+    loop.decide(replace(shop, histories=with_target).request(query))
+    first, second = policy.tasks
+    assert first.profile == second.profile
+    assert first.neighbours == second.neighbours
+    assert first.evidence == second.evidence
+
+
+def test_a_stored_wish_is_not_encoded_again() -> None:
+    loop = teacher()
+    encoder = loop.index.text_encoder
+    assert isinstance(encoder, BagOfWords)
+    encoder.seen.clear()
+    history = market_shop().histories["u0"]
+    loop.tasks([Request("r", "u0", "a lamp", history)])
+    assert encoder.seen == ["a lamp"]
+    loop.tasks([Request("r", "u0", "a lamp", history[:2])])
+    assert len(encoder.seen) == 3
+
+
+def test_many_requests_get_the_answers_they_get_alone() -> None:
+    shop, loop = market_shop(), teacher()
+    requests = [shop.request(query) for query in shop.queries] * 4  # more than one chunk
+    together = [replace(answer, ms=0.0) for answer in loop.decide_many(requests)]
+    alone = [replace(loop.decide(request), ms=0.0) for request in requests[:24]]
+    assert together[:24] == alone
+    assert together[72:] == alone
+    assert loop.decide_many([]) == []
+
+
+def test_ranks_already_verified_are_not_looked_up_again() -> None:
+    loop, request = teacher(NotingPolicy()), ask(LIKED[0])
+    step = loop.decide(request).steps[1]
+    known = {(step.pseudo_query or "", loop.index.row("red-lamp-0")): (7, 9)}
+    answer = replace(loop, verified=known).decide(request)
+    assert (answer.text_ranks, answer.mm_ranks) == ((7,), (9,))
+
+
+def test_an_unknown_item_in_the_history_names_the_field() -> None:
+    with pytest.raises(RequestError, match="no-such-item") as caught:
+        teacher().decide(ask(("no-such-item", True)))
+    assert caught.value.field == "history"
+
+
+def test_the_evidence_policy_runs_the_whole_loop() -> None:
+    answer = teacher().decide(ask(*LIKED))
+    assert answer.theta.alpha in ALPHAS
+    assert len(answer.text_ranks) == 2
+    assert all("ranks" in step.reason for step in answer.steps[1:])

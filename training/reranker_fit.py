@@ -1,0 +1,201 @@
+"""Fits the five-level scorer on replayed requests of train users.
+
+Each train request is recalled at a wide theta (.5, min(tau, 200)); what came back is graded by
+the item that was asked for, which only this file and evaluation may know:
+
+    5  the item asked for
+    4  same category and same looks (the shop's visual values) as that item
+    3  same category
+    2  another positive of the same user, or an item that shares a look with the one asked for
+    1  everything else
+
+A proportional-odds model is then fitted by maximum likelihood (statsmodels), with the item asked
+for counted ten times: the order of candidates is what the scorer is for, and p(5) is no calibrated
+probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.catalogue.folds import open_shop
+from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.preferences import Traits
+from adamroute.catalogue.shop import Query, Shop
+from adamroute.config import Config
+from adamroute.errors import LabelError
+from adamroute.progress import Progress
+from adamroute.reranking.features import (
+    FEATURES,
+    Asked,
+    candidate_features,
+    encode_parts,
+    item_facts,
+    liked_items,
+)
+from adamroute.reranking.load import reranker_settings
+from adamroute.reranking.reranker import GRADES, OrdinalReranker
+from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.stages import (
+    Manifest,
+    is_fresh,
+    publish,
+    read_manifest,
+    stage_key,
+    write_manifest,
+)
+from adamroute.teacher.constants import REPLIES_FILE, load_teacher, read_teacher_file
+from adamroute.teacher.neighbours import liked_rows
+from adamroute.theta import Theta
+
+WIDE_BUDGET = 200  # candidates a replayed request, cut at tau
+MAX_ITERATIONS = 300
+ASKED_WEIGHT = 10  # one candidate in forty is the item asked for; unweighted, levels 1 to 3 rule
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Candidates of replayed requests with their levels."""
+
+    features: NDArray[np.float64]  # [R, F]
+    levels: NDArray[np.int64]  # [R], 1 to 5
+
+
+def run_reranker(config: Config, progress: Progress) -> Manifest:
+    """Fit the scorer on train users and write scorer/; nothing to do where it is fresh."""
+    labels, folder = config.stage("labels"), config.stage("scorer")
+    settings = reranker_settings(config)
+    inputs = {
+        "index": read_manifest(config.stage("index"), "build").hash,
+        "labels": read_manifest(labels, "label").hash,
+    }
+    if is_fresh(folder, "scorer", stage_key("scorer", settings, inputs)):
+        return read_manifest(folder, "scorer")
+    if config.scorer.kind == "llm":  # nothing to fit: the manifest says which prompt and model
+        with publish(folder) as scratch:
+            return write_manifest(
+                scratch, stage="scorer", config=settings, inputs=inputs, counts={}
+            )
+    shop, index = (
+        open_shop(config),
+        load_index(config.stage("index"), config.encoders.threads),
+    )
+    queries = known_queries(shop, labels, "train")
+    graded = replay(config, shop, index, queries, progress)
+    scorer = fit_reranker(emphasised(graded))
+    counts = {f"level_{level}": int((graded.levels == level).sum()) for level in GRADES}
+    with publish(folder) as scratch:
+        scorer.save(scratch)
+        return write_manifest(
+            scratch, stage="scorer", config=settings, inputs=inputs,
+            counts={"requests": len(queries), **counts},
+        )  # fmt: skip
+
+
+def replay(
+    config: Config, shop: Shop, index: SearchIndex, queries: Sequence[Query], progress: Progress
+) -> Graded:
+    """Recall, grade and thin out the candidates of every query."""
+    requests = [shop.request(query) for query in queries]
+    labels = config.stage("labels")
+    tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).tasks(requests)
+    time = read_teacher_file(labels).time
+    encoded = index.encode([request.query for request in requests])
+    parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
+    facts = item_facts(index.text_vectors, index.profile_texts, index.categories, index.visual)
+    rng = np.random.default_rng(config.seed)
+    wide = Theta(0.5, min(config.routing.tau, len(index.ids), WIDE_BUDGET))
+    features, levels = [], []
+    with progress.task("scorer: replayed requests", total=len(queries)) as advance:
+        for b, (query, task) in enumerate(zip(queries, tasks, strict=True)):
+            history = task.request.history
+            liked = liked_items(history, index.row_of)
+            asked = Asked(query.text, encoded.text[b], task.profile, parts[b], liked)
+            extra = liked_rows(
+                task.neighbours, index.row_of, time=time, history=task.request.history
+            )
+            found = index.recall.search(encoded.text[b], encoded.mm[b], wide, extra)
+            grades = grade(found.rows, index.row(query.target_id), facts.traits, liked)
+            kept = keep(grades, config.scorer.negatives, rng)
+            features.append(candidate_features(found, asked, facts)[kept])
+            levels.append(grades[kept])
+            advance(1)
+    return Graded(np.concatenate(features), np.concatenate(levels))
+
+
+def grade(
+    rows: NDArray[np.int64], target: int, traits: Sequence[Traits], liked: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Level of every candidate row, [K], by the table above."""
+    asked = traits[target]
+    positives = set(liked.tolist())
+    return np.array([_grade(r, target, traits[r], asked, r in positives) for r in rows.tolist()])
+
+
+def _grade(row: int, target: int, item: Traits, asked: Traits, liked: bool) -> int:
+    if row == target:
+        return 5
+    same_category = bool(item.category) and item.category == asked.category
+    if same_category:
+        return 4 if item.looks == asked.looks else 3
+    return 2 if liked or not set(item.looks).isdisjoint(asked.looks) else 1
+
+
+def keep(levels: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Places of at most `count` candidates: the item asked for, the others drawn, in order."""
+    asked = np.flatnonzero(levels == GRADES[-1])
+    others = np.flatnonzero(levels != GRADES[-1])
+    drawn = rng.permutation(others)[: max(0, count - len(asked))]
+    return np.sort(np.concatenate([asked, drawn]))
+
+
+def emphasised(graded: Graded) -> Graded:
+    """The same rows with each item that was asked for counted ASKED_WEIGHT times."""
+    times = np.where(graded.levels == GRADES[-1], ASKED_WEIGHT, 1)
+    return Graded(graded.features.repeat(times, axis=0), graded.levels.repeat(times))
+
+
+def fit_reranker(graded: Graded) -> OrdinalReranker:
+    """Maximum likelihood; LabelError where the rows show fewer than two levels.
+
+    Features that never vary get weight 0. A level that never occurs gets no probability.
+    """
+    present = np.unique(graded.levels)
+    if len(present) < 2:
+        raise LabelError(
+            f"scorer: all {len(graded.levels)} replayed candidates have level {present.tolist()}, "
+            "wanted at least two levels. Give the shop more train queries or a category column"
+        )
+    mean, scale = graded.features.mean(axis=0), graded.features.std(axis=0)
+    varies = scale > 1e-9
+    scale = np.where(varies, scale, 1.0)
+    x = ((graded.features - mean) / scale)[:, varies]
+    weights = np.zeros(len(FEATURES))
+    weights[varies], cuts = _proportional_odds(x, np.searchsorted(present, graded.levels))
+    return OrdinalReranker(
+        mean=mean, scale=scale, weights=weights, thresholds=_all_thresholds(cuts, present)
+    )
+
+
+def _proportional_odds(
+    x: NDArray[np.float64], codes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights [F] and rising thresholds between the levels coded 0, 1, ..."""
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    model = OrderedModel(codes, x, distr="logit")
+    fitted = model.fit(method="bfgs", maxiter=MAX_ITERATIONS, disp=False, skip_hessian=True)
+    thresholds = model.transform_threshold_params(fitted.params)[1:-1]
+    return np.asarray(fitted.params[: x.shape[1]]), np.asarray(thresholds)
+
+
+def _all_thresholds(cuts: NDArray[np.float64], present: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Four thresholds from those between the levels that occur; absent levels close their gap."""
+    below = np.searchsorted(present, GRADES[:-1], side="right")  # levels seen at or below each cut
+    far = (cuts[0] - 30.0, cuts[-1] + 30.0)
+    thresholds = np.concatenate([[far[0]], cuts, [far[1]]])[below]
+    return np.asarray(thresholds, np.float64)
