@@ -6,6 +6,7 @@ The only module of the core that may import the stages, and it does so inside it
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -146,12 +147,17 @@ def ask(
     out: OutDir = None,
 ) -> None:
     """One request from the shell; prints the answer as JSON."""
-    from adamroute.serving.local import answer_here, answer_over_http
+    if url is not None:
+        from adamroute.serving.client import ask_server
 
-    loaded = load_config(config, shop=shop, out=out)
-    body = {"user_id": user, "query": query, "n": n, "policy": policy}
-    answer = answer_over_http(url, body) if url else answer_here(loaded, body)
-    print(answer.model_dump_json(indent=2))
+        body = {"user_id": user, "query": query, "n": n, "policy": policy}
+        answer = ask_server(url, body)
+    else:
+        from adamroute.run import assemble_run
+
+        run = assemble_run(load_config(config, shop=shop, out=out))
+        answer = run.recommend(query=query, user_id=user, n=n, policy=policy)
+    print(json.dumps(answer.plain(), indent=2, ensure_ascii=False))
 
 
 @app.command()

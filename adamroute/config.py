@@ -23,6 +23,7 @@ from pydantic import (
 
 from adamroute.errors import ConfigError
 
+CONFIG_FILE = "config.yaml"  # of a run's folder: what made it
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[int, Field(ge=1)]
 
@@ -231,8 +232,13 @@ class LlmGradesConfig(Section):
     cache: Positive = 100_000  # scores remembered, 250 bytes each
 
 
+class RetrievalConfig(Section):
+    augmentation: bool = True  # off: no items that neighbours liked beside the retrieved ones
+
+
 class RerankerConfig(Section):
-    kind: Literal["ordinal", "llm"] = "ordinal"
+    kind: Literal["ordinal", "llm", "none"] = "ordinal"  # none: the order of retrieval
+    attribute_filter: bool = True  # off: looks count for candidates found by text alone, too
     negatives: Positive = 40  # of ordinal: candidates kept a replayed request
     llm: LlmGradesConfig = LlmGradesConfig()  # of llm
 
@@ -242,8 +248,8 @@ class GpuShares(Section):
 
     count: Positive = 1  # GPUs to place the replicas on
     router: Share = 0.0
-    recall: Share = 0.0
-    scorer: Share = 0.0
+    recommender: Share = 0.0
+    reranker: Share = 0.0
     teacher: Share = 0.0
 
     @model_validator(mode="after")
@@ -270,7 +276,7 @@ class ServeConfig(Section):
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     router_cpus: Annotated[float, Field(gt=0)] = 2.0
     gpus: GpuShares = GpuShares()
-    recall_device: Literal["cpu", "gpu"] = "cpu"  # where FAISS searches; gpu needs faiss-gpu
+    retrieval_device: Literal["cpu", "gpu"] = "cpu"  # where FAISS searches; gpu needs faiss-gpu
     timeout_s: Annotated[float, Field(gt=0)] = 10.0
     max_ongoing: Positive = 32
     max_queued: Positive = 64
@@ -278,10 +284,10 @@ class ServeConfig(Section):
 
     @model_validator(mode="after")
     def _has_gpus(self) -> ServeConfig:
-        if self.recall_device == "gpu" and not (self.gpus.recall and self.gpus.teacher):
+        if self.retrieval_device == "gpu" and not (self.gpus.recommender and self.gpus.teacher):
             raise ValueError(
-                "recall_device gpu: recall and teacher search, so both need a share: set "
-                "gpus.recall and gpus.teacher"
+                "retrieval_device gpu: recommender and teacher search, so both need a share: set "
+                "gpus.recommender and gpus.teacher"
             )
         return self
 
@@ -337,7 +343,8 @@ class Config(Section):
     labels: LabelConfig = LabelConfig()
     student: StudentConfig = StudentConfig()
     calibration: CalibrationConfig = CalibrationConfig()
-    scorer: RerankerConfig = RerankerConfig()
+    retrieval: RetrievalConfig = RetrievalConfig()
+    reranker: RerankerConfig = RerankerConfig()
     serve: ServeConfig = ServeConfig()
     store: StoreConfig = StoreConfig()
     wandb: WandbConfig = WandbConfig()
@@ -359,8 +366,8 @@ class Config(Section):
     def served_engines(self) -> dict[str, VllmConfig]:
         """Settings of the vLLM engines that replicas hold, by replica."""
         found = {}
-        if self.scorer.kind == "llm":
-            found["scorer"] = self.scorer.llm.vllm
+        if self.reranker.kind == "llm":
+            found["reranker"] = self.reranker.llm.vllm
         llm = self.teacher.llm
         if self.teacher.policy == "llm" and llm is not None and llm.engine == "vllm":
             found["teacher"] = llm.vllm
@@ -369,6 +376,17 @@ class Config(Section):
     def stage(self, name: str) -> Path:
         """Folder of one stage: index, labels, student, scorer, calibration, report."""
         return self.out / name
+
+
+def keep_config(config: Config) -> None:
+    """Write the config into the run's folder, where `open_run` finds it."""
+    config = config.model_copy(update={"shop": config.shop.resolve(), "out": config.out.resolve()})
+    config.out.mkdir(parents=True, exist_ok=True)
+    path = config.out / CONFIG_FILE
+    text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def load_config(path: Path, *, shop: Path | None = None, out: Path | None = None) -> Config:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.assembly import load_index
 from adamroute.catalogue.folder import read_shop
 from adamroute.catalogue.shop import Item, Query, Shop
 from adamroute.config import Config, load_config
@@ -29,7 +30,7 @@ from adamroute.hardware import machine
 from adamroute.indexing.photo_branch import Material, find_alignment, gather, place_items
 from adamroute.progress import SILENT
 from adamroute.retrieval.branch_index import BranchIndex
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import commit, file_hash
 
 Rows = NDArray[np.bool_]

@@ -16,16 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
+from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folder import read_shop
 from adamroute.catalogue.item_words import catalogue_words
 from adamroute.catalogue.known_queries import known_queries
-from adamroute.catalogue.shop import Request, Shop
+from adamroute.catalogue.request import Request
+from adamroute.catalogue.shop import Shop
 from adamroute.config import Config, load_config
 from adamroute.distill.labels.synthetic import synthetic_requests
 from adamroute.hardware import machine
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import commit
-from adamroute.teacher.constants import load_teacher
 from adamroute.teacher.loop import Teacher
 
 WARM_UP = 8  # requests

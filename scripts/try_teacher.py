@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folder import read_shop
 from adamroute.catalogue.folds import refold
 from adamroute.catalogue.item_words import INTENTS, catalogue_words
@@ -29,11 +30,10 @@ from adamroute.distill.labels.observed import Observed
 from adamroute.distill.labels.synthetic import synthetic_requests
 from adamroute.hardware import machine
 from adamroute.retrieval.replay import price, recall_surfaces, recalled, solve_price
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import commit
 from adamroute.stats import bootstrap_means, interval
 from adamroute.teacher.belief import alpha_votes
-from adamroute.teacher.constants import load_teacher
 from adamroute.teacher.difficulty import Difficulty, match_factor
 from adamroute.theta import ALPHAS, Bins, Theta
 

@@ -1,4 +1,4 @@
-"""The HTTP interface: FastAPI over a `Flow`; bodies and errors are read and formed by us."""
+"""The HTTP interface: FastAPI over `Admission`; bodies and errors are read and formed by us."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from adamroute import __version__
-from adamroute.serving.flow import Flow
+from adamroute.recommender import Recommendation, Routing
+from adamroute.serving.admission import Admission
 from adamroute.serving.problems import MEDIA_TYPE, install, problem, read_body
 from adamroute.serving.schemas import (
     Health,
     Problem,
-    RecommendAnswer,
     RecommendBody,
-    RouteAnswer,
     RouteBody,
 )
 
@@ -37,8 +36,8 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_api(flow: Flow) -> FastAPI:
-    """All endpoints over one flow; needs no cluster."""
+def create_api(admission: Admission) -> FastAPI:
+    """All endpoints; needs no cluster."""
     app = FastAPI(
         title="adamroute",
         version=__version__,
@@ -48,14 +47,14 @@ def create_api(flow: Flow) -> FastAPI:
     install(app)
 
     @app.post("/v1/recommend", responses=_PROBLEMS, openapi_extra=_body_of(RecommendBody))
-    async def recommend(request: Request) -> RecommendAnswer:
+    async def recommend(request: Request) -> Recommendation:
         """Items for a request, with the theta that found them and why it was chosen."""
-        return await flow.recommend(await read_body(request, RecommendBody))
+        return await admission.recommend(await read_body(request, RecommendBody))
 
     @app.post("/v1/route", responses=_PROBLEMS, openapi_extra=_body_of(RouteBody))
-    async def route(request: Request) -> RouteAnswer:
+    async def route(request: Request) -> Routing:
         """Theta alone."""
-        return await flow.route(await read_body(request, RouteBody))
+        return await admission.route(await read_body(request, RouteBody))
 
     @app.get("/healthz")
     async def healthz() -> Health:
@@ -65,7 +64,7 @@ def create_api(flow: Flow) -> FastAPI:
     @app.get("/readyz", response_model=Health)
     async def readyz() -> Health | JSONResponse:
         """200 once every replica answers, 503 otherwise."""
-        replicas = await flow.ready()
+        replicas = await admission.ready()
         if all(state == "ready" for state in replicas.values()):
             return Health(status="ready", replicas=replicas)
         waiting = "; ".join(f"{k} {v}" for k, v in replicas.items() if v != "ready")

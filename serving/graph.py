@@ -1,68 +1,74 @@
-"""The Ray Serve application: five deployments around plain classes, wrapped last.
+"""The Ray Serve application: deployments around plain classes, wrapped last.
 
-    client -> Ingress -> Recall (who asks; encode; search), Router, Reranker, Teacher
+    client -> Ingress -> Recommender (who asks; vectors; candidates; order) -> Router, Teacher
 
-Each replica states its CPUs and Ray caps its OMP threads at that number: the router is given the
-machine, the others one thread. The numbers are shares for placement, so they may add up to more
-than the cores there are. A share of a GPU places a replica on one as well; a replica without a
-share sees no GPU. A replica that holds a vLLM engine is slow to start (seconds on a small model,
-minutes on a large one): Serve waits, and the engine is warm when it is ready.
+A request crosses to each of them once. The re-ranker works inside the recommender; one that is a
+language model has a replica of its own. Each replica states its CPUs and Ray caps its OMP threads
+at that number: the router is given the machine, the others one thread. The numbers are shares for
+placement, so they may add up to more than the cores there are. A share of a GPU places a replica
+on one as well; a replica without a share sees no GPU. A replica that holds a vLLM engine is slow
+to start (seconds on a small model, minutes on a large one): Serve waits, and the engine is warm
+when it is ready.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from fastapi import FastAPI
 from ray import serve
 from ray.serve import Application
 from ray.serve.handle import DeploymentHandle
 
+from adamroute.assembly import (
+    calibration,
+    check_run,
+    load_contexts,
+    load_reranker,
+    load_student,
+)
 from adamroute.config import Config
-from adamroute.serving.accounting import LOG_FILE, RayMeter, file_log
+from adamroute.recommender import Recommender
+from adamroute.recommender.nodes import Nodes, RerankerNode, Reranking, Router, Teaching
+from adamroute.recommender.steps import Facts
+from adamroute.serving.admission import Admission
 from adamroute.serving.api import create_api
-from adamroute.serving.flow import Facts, Flow, Nodes
-from adamroute.serving.nodes import Recall, Router, Score, Teach
-from adamroute.serving.remote import Remote
-from serving import parts
+from adamroute.serving.remote import (
+    RemoteRecommender,
+    RemoteReranker,
+    RemoteRouter,
+    RemoteTeacher,
+)
+from adamroute.serving.telemetry import LOG_FILE, RayMeter, file_log
+from adamroute.serving.warm import warm_index, warm_reranker, warm_teacher
 
-RECALL_CPUS, TEACHER_CPUS, RERANKER_CPUS, INGRESS_CPUS = 1.0, 1.0, 0.5, 0.5
+RECOMMENDER_CPUS, TEACHER_CPUS, RERANKER_CPUS, INGRESS_CPUS = 1.0, 1.0, 0.5, 0.5
 
 
 def total_cpus(config: Config) -> float:
     """What all replicas together declare."""
-    small = RECALL_CPUS + TEACHER_CPUS + RERANKER_CPUS + INGRESS_CPUS
+    small = RECOMMENDER_CPUS + TEACHER_CPUS + RERANKER_CPUS + INGRESS_CPUS
     return config.serve.router_cpus + small
 
 
 def build_app(config: Config) -> Application:
     """Check config and artefacts, then bind the graph. ArtifactError before a replica starts."""
     config = absolute(config)
-    facts = parts.check(config)
+    facts = check_run(config)
     nodes = {
-        "router": (RouterReplica, config.serve.router_cpus),
-        "recall": (RecallReplica, RECALL_CPUS),
-        "scorer": (RerankerReplica, RERANKER_CPUS),
-        "teacher": (TeacherReplica, TEACHER_CPUS),
+        "router": _part(config, RouterReplica, "router", config.serve.router_cpus).bind(config),
+        "teacher": _part(config, TeacherReplica, "teacher", TEACHER_CPUS).bind(config),
     }
-    gpus = config.serve.gpus.shares
-    bound = {
-        name: _deployment(
-            replica,
-            name,
-            cpus,
-            gpus[name],
-            max_ongoing_requests=config.serve.max_ongoing,
-            max_queued_requests=config.serve.max_queued,
-        ).bind(config)
-        for name, (replica, cpus) in nodes.items()
-    }
-    # The flow's gate answers 503 in our own form, so Serve's limit lies above it.
+    if config.reranker.kind == "llm":
+        part = _part(config, RerankerReplica, "reranker", RERANKER_CPUS)
+        nodes["reranker"] = part.bind(config)
+    path = _part(config, RecommenderReplica, "recommender", RECOMMENDER_CPUS)
+    # Admission control answers 503 in our own form, so Serve's limit lies above it.
     most = 2 * (config.serve.max_ongoing + config.serve.max_queued)
     ingress = _deployment(
         serve.ingress()(Ingress), "ingress", INGRESS_CPUS, 0.0, max_ongoing_requests=most
     )
-    application: Application = ingress.bind(config, facts, **bound)
+    application: Application = ingress.bind(config, path.bind(config, facts, **nodes))
     return application
 
 
@@ -73,48 +79,65 @@ def absolute(config: Config) -> Config:
 
 class RouterReplica(Router):
     def __init__(self, config: Config) -> None:
-        super().__init__(parts.student(config), parts.calibration(config))
+        threads = max(1, int(config.serve.router_cpus))
+        super().__init__(load_student(config, threads), calibration(config))
+        self.warm_up()
 
 
-class RecallReplica(Recall):
+class TeacherReplica(Teaching):
     def __init__(self, config: Config) -> None:
-        super().__init__(parts.index(config), parts.users(config))
+        super().__init__(warm_teacher(config))
 
 
-class RerankerReplica(Score):
+class RerankerReplica(Reranking):
     def __init__(self, config: Config) -> None:
-        super().__init__(parts.warm_reranker(config))
+        super().__init__(warm_reranker(config))
 
 
-class TeacherReplica(Teach):
-    def __init__(self, config: Config) -> None:
-        super().__init__(parts.warm_teacher(config, parts.index(config)))
-
-
-class Ingress:
-    """HTTP in front of the graph: no model, no user, a file for the request log."""
-
+class RecommenderReplica(Recommender):
     def __init__(
         self,
         config: Config,
         facts: Facts,
         *,
         router: DeploymentHandle,
-        recall: DeploymentHandle,
-        scorer: DeploymentHandle,
         teacher: DeploymentHandle,
+        reranker: DeploymentHandle | None = None,
     ) -> None:
-        nodes = Nodes(
-            router=cast(Router, Remote("router", router)),
-            recall=cast(Recall, Remote("recall", recall)),
-            scorer=cast(Score, Remote("scorer", scorer)),
-            teacher=cast(Teach, Remote("teacher", teacher)),
+        own: RerankerNode
+        if reranker is None:
+            own = Reranking(load_reranker(config))
+        else:
+            own = RemoteReranker("reranker", reranker)
+        nodes = Nodes(RemoteRouter("router", router), RemoteTeacher("teacher", teacher), own)
+        super().__init__(load_contexts(config, warm_index(config)), facts, nodes)
+
+
+class Ingress:
+    """HTTP in front of the graph: no model, no user, a file for the request log."""
+
+    def __init__(self, config: Config, recommender: DeploymentHandle) -> None:
+        self._admission = Admission(
+            RemoteRecommender("recommender", recommender),
+            config.serve,
+            meter=RayMeter(),
+            log=file_log(config.out / LOG_FILE),
         )
-        log = file_log(config.out / LOG_FILE)
-        self._flow = Flow(nodes, facts, config.serve, meter=RayMeter(), log=log)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        return create_api(self._flow)
+        return create_api(self._admission)
+
+
+def _part(config: Config, replica: type, name: str, cpus: float) -> Any:
+    """A replica of the graph's inside, with the config's limits and its share of a GPU."""
+    return _deployment(
+        replica,
+        name,
+        cpus,
+        config.serve.gpus.shares[name],
+        max_ongoing_requests=config.serve.max_ongoing,
+        max_queued_requests=config.serve.max_queued,
+    )
 
 
 def _deployment(replica: type, name: str, cpus: float, gpus: float, **limits: int) -> Any:

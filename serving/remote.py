@@ -1,9 +1,10 @@
-"""A replica behind a handle, seen as the plain object it runs; the only seam to Ray's calls."""
+"""Replicas behind handles, each seen as the node it runs; the only seam to Ray's calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from ray.exceptions import RayActorError, RayTaskError
 from ray.serve.exceptions import (
@@ -14,11 +15,18 @@ from ray.serve.exceptions import (
 )
 from ray.serve.handle import DeploymentHandle
 
+from adamroute.catalogue.request import Request
 from adamroute.errors import AdamrouteError, BusyError
+from adamroute.recommender import Recommendation, Routing
+from adamroute.recommender.nodes import Graded, Routed
+from adamroute.recommender.path import Asking
+from adamroute.reranking.features import Case
+from adamroute.routing.student import RoutingInput
+from adamroute.teacher.answer import TeacherAnswer
 
 
 class Remote:
-    """Attributes are the replica's methods.
+    """One replica.
 
     Errors of ours arrive as they were raised there; a full queue or a lost replica is BusyError.
     A caller that gives up (deadline, client gone) cancels the call, so a request that still waits
@@ -29,11 +37,11 @@ class Remote:
         self._name = name
         self._handle = handle
 
-    def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        return lambda *args: self._call(method, args)
+    async def ping(self) -> str:
+        return str(await self._call("ping"))
 
-    async def _call(self, method: str, args: tuple[object, ...]) -> object:
-        response = getattr(self._handle, method).remote(*args)
+    async def _call(self, method: str, *args: object, **kwargs: object) -> Any:
+        response = getattr(self._handle, method).remote(*args, **kwargs)
         try:
             return await response
         except asyncio.CancelledError:
@@ -49,3 +57,58 @@ class Remote:
             if isinstance(error.cause, AdamrouteError):
                 raise error.cause from None
             raise
+
+
+class RemoteRouter(Remote):
+    """RouterNode."""
+
+    async def route(self, asked: RoutingInput) -> Routed:
+        routed: Routed = await self._call("route", asked)
+        return routed
+
+
+class RemoteTeacher(Remote):
+    """TeacherNode."""
+
+    async def decide(self, request: Request) -> TeacherAnswer:
+        answer: TeacherAnswer = await self._call("decide", request)
+        return answer
+
+
+class RemoteReranker(Remote):
+    """RerankerNode."""
+
+    async def grade(self, case: Case) -> Graded:
+        graded: Graded = await self._call("grade", case)
+        return graded
+
+    async def shares(self, case: Case) -> list[Mapping[str, float]]:
+        shares: list[Mapping[str, float]] = await self._call("shares", case)
+        return shares
+
+
+class RemoteRecommender(Remote):
+    """RecommenderNode."""
+
+    async def recommend(
+        self,
+        *,
+        policy: str = "auto",
+        n: int | None = None,
+        time_s: float | None = None,
+        **asking: Unpack[Asking],
+    ) -> Recommendation:
+        answer: Recommendation = await self._call(
+            "recommend", policy=policy, n=n, time_s=time_s, **asking
+        )
+        return answer
+
+    async def route(
+        self, *, policy: str = "auto", time_s: float | None = None, **asking: Unpack[Asking]
+    ) -> Routing:
+        answer: Routing = await self._call("route", policy=policy, time_s=time_s, **asking)
+        return answer
+
+    async def ready(self) -> dict[str, str]:
+        states: dict[str, str] = await self._call("ready")
+        return states

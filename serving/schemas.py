@@ -1,4 +1,4 @@
-"""Bodies and answers of the HTTP interface (CONTRACTS, "Serving behaviour")."""
+"""Bodies of the HTTP interface (CONTRACTS, "Serving behaviour"); its answers are the core's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from adamroute.catalogue.queries import MAX_QUERY_CHARACTERS
+from adamroute.catalogue.request import Interaction, PreferenceProfile
+from adamroute.recommender.path import Asking
 
 MAX_ITEMS = 200  # n; tau caps it further
 MAX_HISTORY = 1000
@@ -29,7 +31,7 @@ class HistoryEntry(Strict):
     label: Literal["pos", "neg"]
 
 
-class Preferences(Strict):
+class GivenPreferences(Strict):
     """Short phrases, the strongest first."""
 
     strong_pref: Phrases = ()
@@ -49,7 +51,7 @@ class RouteBody(Strict):
     history: Annotated[tuple[HistoryEntry, ...], Field(max_length=MAX_HISTORY)] | None = Field(
         default=None, description="wins over what is stored of the user; oldest first"
     )
-    preferences: Preferences | None = Field(
+    preferences: GivenPreferences | None = Field(
         default=None, description="wins over what would be derived from the history"
     )
 
@@ -62,58 +64,6 @@ class RecommendBody(RouteBody):
 
 class Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
-
-
-class ThetaOut(Answer):
-    alpha: float
-    budget: int
-
-
-class Versions(Answer):
-    """Content hashes of the stages that answered."""
-
-    index: str
-    student: str
-    calibration: str
-    scorer: str
-    labels: str
-
-
-class RouteAnswer(Answer):
-    """Theta, and why it is this one."""
-
-    request_id: str
-    theta: ThetaOut
-    source: Literal["student", "teacher", "teacher:no_evidence", "static"]
-    confidence: float | None  # P(regret <= epsilon); null where the student was not asked
-    threshold: float | None  # the one in force; null where the policy has none
-    fallback: str | None  # "low_confidence", "fallback_skipped: REASON", or null
-    teacher_fallbacks: tuple[str, ...] = ()  # what the teacher's loop had to do without
-    llm_calls: int = 0  # of the teacher's language model for this request, repairs included
-    llm_tokens: int = 0  # prompts and replies of those calls
-    user: Literal["known", "unknown", "given"]
-    calibrated_on: str
-    certified: bool
-    timings_ms: dict[str, float]
-    versions: Versions
-
-
-class ItemOut(Answer):
-    item_id: str
-    title: str
-    image: str | None
-    score: float  # expected level, 1 to 5
-    levels: tuple[float, ...]  # P(level 1) .. P(level 5)
-    text_rank: int
-    mm_rank: int
-    origin: Literal["text", "multimodal", "both", "collaborative"]
-
-
-class RecommendAnswer(RouteAnswer):
-    """The best items, best first; fewer than n where theta's budget is smaller."""
-
-    items: tuple[ItemOut, ...]
-    scorer: dict[str, float] = {}  # counts since its start; of a language model: its level mass
 
 
 class Health(Answer):
@@ -129,3 +79,21 @@ class Problem(Answer):
     status: int
     detail: str
     field: str | None = None
+
+
+def asking(body: RouteBody) -> Asking:
+    """The body as values of the core."""
+    history, given = body.history, body.preferences
+    return Asking(
+        query=body.query,
+        user_id=body.user_id,
+        history=None
+        if history is None
+        else tuple(
+            Interaction(entry.item_id, entry.label == "pos", float(place))
+            for place, entry in enumerate(history)
+        ),
+        preferences=None
+        if given is None
+        else PreferenceProfile(given.strong_pref, given.nice_to_have, given.dislike),
+    )

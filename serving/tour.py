@@ -13,10 +13,9 @@ from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.errors import ServingError
+from adamroute.recommender import Recommendation
 from adamroute.serving.app import served
-from adamroute.serving.local import Body, answer_over_http
-from adamroute.serving.schemas import RecommendAnswer
-from adamroute.theta import Theta
+from adamroute.serving.client import Body, ask_server
 
 TIMED = 60  # requests an endpoint, one client
 SHOWN = 5  # items of the recommendation that is printed
@@ -34,16 +33,16 @@ def tour(config: Config) -> Iterator[str]:
         yield f"serving '{config.name}' on {url}"
         for query in _one_of_each_kind(queries):
             body: Body = {"user_id": query.user_id, "query": query.text, "n": SHOWN}
-            yield from describe(shop, query, answer_over_http(url, body))
+            yield from describe(shop, query, ask_server(url, body))
         yield ""
         for path in ("/v1/route", "/v1/recommend"):
             p50, p95 = np.percentile(_timed(url + path, queries), [50, 95])
             yield f"{path:<14} p50 {p50:5.1f} ms  p95 {p95:5.1f} ms  ({TIMED} requests, 1 client)"
 
 
-def describe(shop: Shop, query: Query, answer: RecommendAnswer) -> Iterator[str]:
+def describe(shop: Shop, query: Query, answer: Recommendation) -> Iterator[str]:
     """One recommendation as a person would want to read it."""
-    n_text, n_mm = Theta(answer.theta.alpha, answer.theta.budget).split()
+    n_text, n_mm = answer.theta.split()
     sure = "-" if answer.confidence is None else f"{answer.confidence:.2f}"
     bar = "-" if answer.threshold is None else f"{answer.threshold:.2f}"
     yield ""

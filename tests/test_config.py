@@ -81,20 +81,20 @@ SCORER = {"kind": "llm", "llm": {"vllm": {"gpu_memory_utilization": 0.3}}}
 @pytest.mark.parametrize(
     ("serve", "message"),
     [
-        ({"gpus": {"scorer": 0.6, "teacher": 0.5}}, "1.1 GPUs shared out, 1 to place them on"),
+        ({"gpus": {"reranker": 0.6, "teacher": 0.5}}, "1.1 GPUs shared out, 1 to place them on"),
         # Three of .7 don't fit two GPUs, although 2.1 is little more than 2.
-        ({"gpus": {"count": 2, "router": 0.7, "scorer": 0.7, "teacher": 0.7}}, "finds no room"),
-        ({"gpus": {"scorer": 0.25}}, "scorer.llm.vllm.gpu_memory_utilization is 0.3, .*0.25"),
+        ({"gpus": {"count": 2, "router": 0.7, "reranker": 0.7, "teacher": 0.7}}, "finds no room"),
+        ({"gpus": {"reranker": 0.25}}, "reranker.llm.vllm.gpu_memory_utilization is 0.3, .*0.25"),
         ({"gpus": {"teacher": 0.3}}, "teacher.llm.vllm.gpu_memory_utilization is 0.4, .*0.3"),
-        ({"gpus": {"scorer": 1.5}}, "less than or equal to 1"),
-        ({"recall_device": "gpu", "gpus": {"recall": 0.1}}, "both need a share"),
+        ({"gpus": {"reranker": 1.5}}, "less than or equal to 1"),
+        ({"retrieval_device": "gpu", "gpus": {"recall": 0.1}}, "both need a share"),
     ],
 )
 def test_shares_of_a_gpu_that_cannot_work_are_refused(
     tmp_path: Path, serve: dict[str, object], message: str
 ) -> None:
     path = tmp_path / "c.yaml"
-    parts = {"teacher": {"policy": "llm", "llm": ENGINE}, "scorer": SCORER, "serve": serve}
+    parts = {"teacher": {"policy": "llm", "llm": ENGINE}, "reranker": SCORER, "serve": serve}
     path.write_text(json.dumps({"name": "x", "shop": "s", "out": "o", **parts}))
     with pytest.raises(ConfigError, match=message):
         load_config(path)
@@ -102,8 +102,8 @@ def test_shares_of_a_gpu_that_cannot_work_are_refused(
 
 def test_shares_that_fit_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
-    parts = {"teacher": {"policy": "llm", "llm": ENGINE}, "scorer": SCORER}
-    gpus = {"count": 2, "router": 0.3, "recall": 0.3, "scorer": 0.7, "teacher": 0.7}
+    parts = {"teacher": {"policy": "llm", "llm": ENGINE}, "reranker": SCORER}
+    gpus = {"count": 2, "router": 0.3, "recommender": 0.3, "reranker": 0.7, "teacher": 0.7}
     body = {"name": "x", "shop": "s", "out": "o", **parts, "serve": {"gpus": gpus}}
     path.write_text(json.dumps(body))
     assert load_config(path).served_engines["teacher"].gpu_memory_utilization == 0.4

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries, outcome_source
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.progress import Progress
 from adamroute.retrieval.replay import Ranks, price, recall_surfaces, regret, soft_labels
-from adamroute.retrieval.search_index import load_index
 from adamroute.routing.confidence import CALIBRATION_FILE
 from adamroute.routing.lora_student import LoraStudent
 from adamroute.stages import (
@@ -24,7 +24,7 @@ from adamroute.stages import (
     write_manifest,
     write_text,
 )
-from adamroute.teacher.constants import REPLIES_FILE, load_teacher, read_teacher_file
+from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.theta import Theta
 from adamroute.training.calibration_fit import Array, Outcomes, fit_calibration
 
@@ -74,12 +74,11 @@ def _ask_both(config: Config, shop: Shop, progress: Progress) -> Outcomes:
     student = LoraStudent.load(config.stage("student"), config.student.threads)
     queries = known_queries(shop, labels, "calibration")
     requests = [shop.request(query) for query in queries]
-    tasks = teacher.tasks(requests)
+    tasks = teacher.contexts.prepare(requests)
     predictions = []
     with progress.task("calibration: student", len(queries)) as advance:
         for task in tasks:
-            said = student.predict(task.request.query, task.profile, task.text_vector)
-            predictions.append(said)
+            predictions += student.predict([task.routing])
             advance(1)
     answers = teacher.decide_many(requests)
     vectors = np.stack([task.text_vector for task in tasks])

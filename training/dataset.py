@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.errors import LabelError
 from adamroute.teacher.constants import ROWS_FILE, TARGETS_FILE
 from adamroute.theta import Bins

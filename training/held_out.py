@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.catalogue.known_queries import known_queries
-from adamroute.catalogue.preferences import PreferenceProfile, profile_of, traits_by_id
+from adamroute.catalogue.preferences import profile_of, traits_by_id
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.catalogue.shop import Shop
 from adamroute.retrieval.replay import recall_surfaces
 from adamroute.retrieval.search_index import SearchIndex
-from adamroute.routing.student import Student
+from adamroute.routing.student import RoutingInput, Student
 from adamroute.theta import ALPHAS, Bins
 
 
@@ -56,7 +57,8 @@ def measure(student: Student, held: HeldOut, epsilon: float) -> Mapping[str, flo
     """
     if not len(held):
         return {}
-    answers = student.predict_many(held.queries, held.profiles, held.vectors)
+    asked = zip(held.queries, held.profiles, held.vectors, strict=True)
+    answers = student.predict([RoutingInput(*one) for one in asked])
     row = np.arange(len(held))
     alpha = np.array([ALPHAS.index(answer.theta.alpha) for answer in answers])
     budget = np.array([held.bins.budgets.index(answer.theta.budget) for answer in answers])

@@ -22,24 +22,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.assembly import load_index, load_teacher, reranker_settings
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries
-from adamroute.catalogue.preferences import Traits
+from adamroute.catalogue.preferences import Traits, liked_items
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.errors import LabelError
 from adamroute.progress import Progress
-from adamroute.reranking.features import (
-    FEATURES,
-    Asked,
-    candidate_features,
-    encode_parts,
-    item_facts,
-    liked_items,
-)
-from adamroute.reranking.load import reranker_settings
+from adamroute.reranking.features import FEATURES, Asked, candidate_features, encode_parts
 from adamroute.reranking.reranker import GRADES, OrdinalReranker
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.item_facts import item_facts
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import (
     Manifest,
     is_fresh,
@@ -48,7 +42,7 @@ from adamroute.stages import (
     stage_key,
     write_manifest,
 )
-from adamroute.teacher.constants import REPLIES_FILE, load_teacher, read_teacher_file
+from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.teacher.neighbours import liked_rows
 from adamroute.theta import Theta
 
@@ -75,7 +69,7 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
     }
     if is_fresh(folder, "scorer", stage_key("scorer", settings, inputs)):
         return read_manifest(folder, "scorer")
-    if config.scorer.kind == "llm":  # nothing to fit: the manifest says which prompt and model
+    if config.reranker.kind == "llm":  # nothing to fit: the manifest says which prompt and model
         with publish(folder) as scratch:
             return write_manifest(
                 scratch, stage="scorer", config=settings, inputs=inputs, counts={}
@@ -102,7 +96,9 @@ def replay(
     """Recall, grade and thin out the candidates of every query."""
     requests = [shop.request(query) for query in queries]
     labels = config.stage("labels")
-    tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).tasks(requests)
+    tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).contexts.prepare(
+        requests
+    )
     time = read_teacher_file(labels).time
     encoded = index.encode([request.query for request in requests])
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
@@ -120,7 +116,7 @@ def replay(
             )
             found = index.recall.search(encoded.text[b], encoded.mm[b], wide, extra)
             grades = grade(found.rows, index.row(query.target_id), facts.traits, liked)
-            kept = keep(grades, config.scorer.negatives, rng)
+            kept = keep(grades, config.reranker.negatives, rng)
             features.append(candidate_features(found, asked, facts)[kept])
             levels.append(grades[kept])
             advance(1)

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
+from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
 from adamroute.config import Config
 from adamroute.progress import Progress
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.backbone import load_backbone
 from adamroute.routing.lora_student import LoraStudent, StudentFile, write_student
 from adamroute.routing.student_prompt import prompt_version

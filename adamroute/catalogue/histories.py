@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adamroute.catalogue.queries import ANONYMOUS
-from adamroute.catalogue.shop import Catalogue, Interaction
+from adamroute.catalogue.request import Interaction
+from adamroute.catalogue.shop import Catalogue
 from adamroute.catalogue.shop_yaml import InteractionsYaml
 from adamroute.catalogue.tables import Row, Table
 from adamroute.errors import ShopError

@@ -11,22 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adamroute.catalogue.shop import Interaction
+import numpy as np
+from numpy.typing import NDArray
+
+from adamroute.catalogue.request import Interaction, PreferenceProfile
 from adamroute.errors import RequestError
 
 PHRASES = 4  # kept in each part: a student's prompt has 64 tokens for everything
 STRONG_HITS = 2  # items that must agree before a wish is strong, or a rejection a dislike
 
 _SEPARATORS = re.compile(r"[,;/|]")
-
-
-@dataclass(frozen=True, slots=True)
-class PreferenceProfile:
-    """What a user is known to want; each part holds short phrases, the strongest first."""
-
-    strong_pref: tuple[str, ...] = ()
-    nice_to_have: tuple[str, ...] = ()
-    dislike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +63,12 @@ def profile_of(history: Sequence[Interaction], traits: Mapping[str, Traits]) -> 
     nice = [phrase for phrase in liked if phrase not in strong][:PHRASES]
     dislike = [p for p, count in rejected.items() if count >= STRONG_HITS and p not in liked]
     return PreferenceProfile(tuple(strong), tuple(nice), tuple(dislike[:PHRASES]))
+
+
+def liked_items(history: Sequence[Interaction], row_of: Mapping[str, int]) -> NDArray[np.int64]:
+    """Rows of a history's positives, [H]; the latest label of an item counts."""
+    labels = {x.item_id: x.positive for x in history}
+    return np.array([row_of[item] for item, positive in labels.items() if positive], np.int64)
 
 
 def preference_text(profile: PreferenceProfile) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from adamroute.catalogue.request import Interaction, Request
 from adamroute.errors import ShopError
 
 Split = Literal["train", "calibration", "test"]
@@ -59,15 +60,6 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction:
-    """One item a user liked or did not."""
-
-    item_id: str
-    positive: bool
-    timestamp: float  # unit and meaning: Shop.time
-
-
-@dataclass(frozen=True, slots=True)
 class Query:
     """A logged request whose outcome is known. `kind`, `target_id`, `split`: evaluation only."""
 
@@ -77,16 +69,6 @@ class Query:
     target_id: str
     kind: str | None
     split: Split
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What routers and scorers may see of a request."""
-
-    request_id: str
-    user_id: str | None
-    query: str
-    history: tuple[Interaction, ...]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from adamroute.errors import ArtifactError
 
 Array = NDArray[np.float32]
 
+QUERY_ADAPTER_FILE = "query_side.npz"
 FLATTENING = 0.1  # power of the inverse covariance; 0 leaves the spread, .5 makes it a ball
 FLOOR = 1e-3  # added to the variances, those of unit vectors in 384 dimensions being about 2e-3
 RIDGE = 30.0  # written queries that "no correction" counts as

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
+from adamroute.assembly import load_vl_encoder
 from adamroute.catalogue.shop import Item
 from adamroute.config import EncoderConfig
 from adamroute.encoders.projection_head import Alignment
-from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter
-from adamroute.encoders.seams import MultimodalEncoder, TextEncoder, Vectors
+from adamroute.encoders.query_adapter import QueryAdapter
+from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache, text_key
-from adamroute.errors import ArtifactError
 from adamroute.progress import Progress
-from adamroute.stages import Manifest, digest
+from adamroute.stages import digest
 
-if TYPE_CHECKING:
-    from adamroute.encoders.qwen_vl import Qwen3VLEncoder
-
-QUERY_ADAPTER_FILE = "query_side.npz"
 CHUNK = 64  # items an encoder call, between two steps of the progress bar
 RUNTIME = {"threads", "batch", "allow_download"}  # they decide no vector
 
@@ -52,48 +47,6 @@ def encoder_settings(encoders: EncoderConfig) -> dict[str, JsonValue]:
     return settings
 
 
-def built_encoders(manifest: Manifest, threads: int) -> EncoderConfig:
-    """The encoders of a finished index. Their weights are at hand: nothing is downloaded."""
-    try:
-        settings = EncoderConfig.model_validate(manifest.config["encoders"])
-    except (KeyError, ValidationError) as error:
-        raise ArtifactError(
-            f"index: its manifest names no encoders that this version knows ({error}). "
-            "Rebuild: adamroute build CONFIG"
-        ) from error
-    return settings.model_copy(update={"threads": threads})
-
-
-def load_text_encoder(encoders: EncoderConfig) -> TextEncoder:
-    """E_txt. ModelError where its weights are not at hand."""
-    if encoders.text == "minilm":
-        from adamroute.encoders.minilm import MiniLM
-
-        return MiniLM(encoders.threads)
-    from adamroute.checkpoints import find_checkpoint
-    from adamroute.encoders.qwen_text import Qwen3TextEncoder
-
-    found = find_checkpoint(
-        encoders.text_model, allow_download=encoders.allow_download, setting="encoders.text_model"
-    )
-    return Qwen3TextEncoder(
-        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
-    )
-
-
-def load_mm_encoder(encoders: EncoderConfig, folder: Path, built_with: str) -> MultimodalEncoder:
-    """E_mm's query side; ArtifactError where it is not the one that the index was built with."""
-    if encoders.multimodal == "aligned-photo":
-        return AlignedPhotoEncoder(QueryAdapter.load(folder / QUERY_ADAPTER_FILE))
-    encoder = _vl_encoder(encoders)
-    if encoder.name != built_with:
-        raise ArtifactError(
-            f"{folder}: built with multimodal encoder '{built_with}', got '{encoder.name}'. "
-            "Rebuild: adamroute build CONFIG"
-        )
-    return encoder
-
-
 def listing_vectors(
     texts: Sequence[str], encoder: TextEncoder, cache: Path, progress: Progress
 ) -> tuple[Array, int]:
@@ -118,7 +71,7 @@ def vl_branch(
     """Every item's photo and listing as one vector; what has no photo counts by its listing."""
     from adamroute.encoders.qwen_vl import Photographed
 
-    encoder = _vl_encoder(encoders)
+    encoder = load_vl_encoder(encoders)
     keys = [digest([item.text, photo]) for item, photo in zip(items, photo_hashes, strict=True)]
     unreadable: set[str] = set()  # not kept, so that a rebuild tries and counts them again
 
@@ -147,20 +100,6 @@ def vl_branch(
             "photos_unreadable_by_encoder": sum(key in unreadable for key in keys),
             "item_vectors_computed": computed,
         },
-    )
-
-
-def _vl_encoder(encoders: EncoderConfig) -> Qwen3VLEncoder:
-    from adamroute.checkpoints import find_checkpoint
-    from adamroute.encoders.qwen_vl import Qwen3VLEncoder
-
-    found = find_checkpoint(
-        encoders.multimodal_model,
-        allow_download=encoders.allow_download,
-        setting="encoders.multimodal_model",
-    )
-    return Qwen3VLEncoder(
-        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
     )
 
 

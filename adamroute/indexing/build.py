@@ -17,18 +17,19 @@ import numpy as np
 import polars as pl
 from pydantic import JsonValue
 
+from adamroute.assembly import load_text_encoder
 from adamroute.catalogue.item_profiles import read_profiles
 from adamroute.catalogue.shop import Item, Shop
 from adamroute.config import Config
+from adamroute.encoders.query_adapter import QUERY_ADAPTER_FILE
 from adamroute.indexing.branches import (
-    QUERY_ADAPTER_FILE,
     encoder_settings,
     listing_vectors,
-    load_text_encoder,
     vl_branch,
 )
 from adamroute.indexing.photo_branch import ALIGNMENT_FILE, aligned_branch, artefact_hash
 from adamroute.progress import Progress
+from adamroute.retrieval.search_index import DETAILS_FILE, ITEMS_FILE, MM_FILE, TEXT_FILE
 from adamroute.stages import (
     Manifest,
     digest,
@@ -43,10 +44,6 @@ from adamroute.stages import (
 
 STAGE = "build"
 RECIPE = 2  # raise it when the same config and catalogue come to mean another index
-TEXT_FILE = "text.npy"
-MM_FILE = "mm.npy"
-ITEMS_FILE = "items.parquet"
-DETAILS_FILE = "details.json"  # functional attributes that a profiler added, one text an item
 
 
 def run_build(config: Config, progress: Progress) -> Manifest:

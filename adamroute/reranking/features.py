@@ -1,4 +1,4 @@
-"""What a scorer may know of one candidate, as a vector: the candidate against query and profile.
+"""What a re-ranker may know of a candidate, as a vector: it is held against query and profile.
 
 Attribute filtering (paper, section 3.4): a candidate found by text alone is judged without the
 visual attributes of its profile: its two `*_looks` features are 0 whatever its looks are, and the
@@ -7,17 +7,16 @@ profile that a language model reads names none beyond what the listing itself sa
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.preferences import PreferenceProfile, Traits, item_traits
-from adamroute.catalogue.shop import Interaction, profile_line
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.retrieval.dual import Candidates
+from adamroute.retrieval.item_facts import ItemFacts, words
 
 FEATURES = (
     "text_score",  # similarity in each branch
@@ -37,12 +36,11 @@ FEATURES = (
     "collaborative",  # 1 where only the neighbours brought it
 )
 FAR_RANK = 200  # ranks beyond it count alike: neighbours' items at rank 2,000 would bend the fit
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as the scorer sees it."""
+    """One request as a re-ranker sees it."""
 
     query: str  # the preference text where the request has no query
     vector: NDArray[np.float32]  # [D], E_txt of it
@@ -52,44 +50,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class ItemFacts:
-    """What features read of the catalogue, by row."""
-
-    text_vectors: Vectors  # [N, D]
-    profiles: tuple[str, ...]  # s_i
-    profiles_without_looks: tuple[str, ...]
-    traits: tuple[Traits, ...]
-    category_words: tuple[frozenset[str], ...]
-    look_words: tuple[frozenset[str], ...]
-
-
-@dataclass(frozen=True)
 class Case:
-    """A request and its candidates, as a scorer of features or a scorer of texts reads them."""
+    """A request and its candidates, as a re-ranker of features or of texts reads them."""
 
     query: str
     profile: PreferenceProfile
     candidates: Candidates
     features: NDArray[np.float64]  # [K, F] of FEATURES
     profiles: tuple[str, ...]  # s_i of every candidate, [K]
-
-
-def item_facts(
-    text_vectors: Vectors,
-    texts: Sequence[str],
-    categories: Sequence[str],
-    visual: Sequence[Mapping[str, str]],
-) -> ItemFacts:
-    """Facts from the arrays and columns of an index."""
-    traits = tuple(item_traits(c, v) for c, v in zip(categories, visual, strict=True))
-    return ItemFacts(
-        text_vectors,
-        tuple(profile_line(t, v) for t, v in zip(texts, visual, strict=True)),
-        tuple(profile_line(t, {}) for t in texts),
-        traits,
-        tuple(words(t.category) for t in traits),
-        tuple(words(" ".join(t.looks)) for t in traits),
-    )
 
 
 def encode_parts(encoder: TextEncoder, profiles: Sequence[PreferenceProfile]) -> Vectors:
@@ -102,28 +70,36 @@ def encode_parts(encoder: TextEncoder, profiles: Sequence[PreferenceProfile]) ->
     return vectors.reshape(len(profiles), 3, encoder.dimensions)
 
 
-def liked_items(history: Sequence[Interaction], row_of: Mapping[str, int]) -> NDArray[np.int64]:
-    """Rows of a history's positives, [H]; the latest label of an item counts."""
-    labels = {x.item_id: x.positive for x in history}
-    return np.array([row_of[item] for item, positive in labels.items() if positive], np.int64)
-
-
-def scoring_case(found: Candidates, asked: Asked, facts: ItemFacts) -> Case:
-    """All that a scorer may know, candidates in the order of `found`."""
+def ranking_case(
+    found: Candidates, asked: Asked, facts: ItemFacts, *, attribute_filter: bool = True
+) -> Case:
+    """All that a re-ranker may know, candidates in the order of `found`."""
+    seen = looks_seen(found) if attribute_filter else np.ones(len(found), np.bool_)
     return Case(
         query=asked.query,
         profile=asked.profile,
         candidates=found,
-        features=candidate_features(found, asked, facts),
+        features=candidate_features(found, asked, facts, seen),
         profiles=tuple(
-            (facts.profiles_without_looks if origin == "text" else facts.profiles)[row]
-            for row, origin in zip(found.rows.tolist(), found.origin, strict=True)
+            (facts.profiles if looks else facts.profiles_without_looks)[row]
+            for row, looks in zip(found.rows.tolist(), seen.tolist(), strict=True)
         ),
     )
 
 
-def candidate_features(found: Candidates, asked: Asked, facts: ItemFacts) -> NDArray[np.float64]:
-    """[K, F] of FEATURES, one row a candidate in the order of `found`."""
+def looks_seen(found: Candidates) -> NDArray[np.bool_]:
+    """[K] whose looks may count: not those of candidates that text alone has found."""
+    return np.array([origin != "text" for origin in found.origin], np.bool_)
+
+
+def candidate_features(
+    found: Candidates,
+    asked: Asked,
+    facts: ItemFacts,
+    seen: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float64]:
+    """[K, F] of FEATURES, one row a candidate in the order of `found`; `seen` as `looks_seen`."""
+    seen = looks_seen(found) if seen is None else seen
     vectors = facts.text_vectors[found.rows]
     parts = vectors @ asked.parts.T
     liked = _liked(vectors, facts.text_vectors[asked.liked])
@@ -131,15 +107,10 @@ def candidate_features(found: Candidates, asked: Asked, facts: ItemFacts) -> NDA
     numbers = [
         found.text_scores, found.mm_scores,
         *np.log(ranks), np.log(ranks.min(axis=0)),
-        *liked, *parts.T, *_matches(found, asked, facts).T,
+        *liked, *parts.T, *_matches(found, asked, facts, seen).T,
         np.array([origin == "collaborative" for origin in found.origin]),
     ]  # fmt: skip
     return np.stack([np.asarray(column, np.float64) for column in numbers], axis=1)
-
-
-def words(text: str) -> frozenset[str]:
-    """Lower-case words and numbers of a text."""
-    return frozenset(_WORD.findall(text.lower()))
 
 
 def _liked(vectors: Vectors, liked: Vectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -150,7 +121,9 @@ def _liked(vectors: Vectors, liked: Vectors) -> tuple[NDArray[np.float32], NDArr
     return similar.max(axis=1), similar.mean(axis=1)
 
 
-def _matches(found: Candidates, asked: Asked, facts: ItemFacts) -> NDArray[np.float64]:
+def _matches(
+    found: Candidates, asked: Asked, facts: ItemFacts, seen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """[K, 4]: wished_category, asked_category, wished_looks, asked_looks."""
     wishes = frozenset((*asked.profile.strong_pref, *asked.profile.nice_to_have))
     dislikes = frozenset(asked.profile.dislike)
@@ -160,7 +133,7 @@ def _matches(found: Candidates, asked: Asked, facts: ItemFacts) -> NDArray[np.fl
         traits = facts.traits[row]
         table[k, 0] = (traits.category in wishes) - (traits.category in dislikes)
         table[k, 1] = _share(facts.category_words[row], said)
-        if found.origin[k] != "text":  # attribute filtering
+        if seen[k]:  # attribute filtering
             looks = frozenset(traits.looks)
             table[k, 2] = _share(looks, wishes) - _share(looks, dislikes)
             table[k, 3] = _share(facts.look_words[row], said)

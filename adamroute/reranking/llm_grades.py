@@ -125,6 +125,10 @@ class LlmReranker:
             self._known.popitem(last=False)
         return found
 
+    def shares(self, case: Case) -> list[Mapping[str, float]]:
+        """A language model does not tell its reasons."""
+        return [{}] * len(case.candidates)
+
     def _read(self, asked: GradePrompts, new: Mapping[str, str]) -> None:
         """Ask the model for the new ones, sorted, so that alike beginnings are neighbours."""
         keys = sorted(new, key=lambda key: new[key])

@@ -36,7 +36,11 @@ class Reranker(Protocol):
         ...
 
     def score(self, case: Case) -> Grades:
-        """The probability of every level for every candidate, [K, 5]."""
+        """The probability of every grade for every candidate, [K, 5]."""
+        ...
+
+    def shares(self, case: Case) -> list[Mapping[str, float]]:
+        """What each feature adds to every candidate's fit, [K]; empty where none is told apart."""
         ...
 
 
@@ -111,6 +115,11 @@ class OrdinalReranker:
         """Level probabilities of all candidates."""
         return self.levels(case.features)
 
+    def shares(self, case: Case) -> list[Mapping[str, float]]:
+        """Weight times standardised feature: their sum orders the candidates."""
+        parts = (case.features - self._mean) / self._scale * self._weights
+        return [dict(zip(FEATURES, row, strict=True)) for row in parts.tolist()]
+
     def levels(self, features: NDArray[np.float64]) -> Grades:
         """Level probabilities [K, 5] of [K, F] features."""
         fit = ((features - self._mean) / self._scale) @ self._weights
@@ -141,3 +150,24 @@ class OrdinalReranker:
             weights=np.array(read.weights),
             thresholds=np.array(read.thresholds),
         )
+
+
+class RetrievalOrder:
+    """Re-ranker without preferences: candidates stay in the order in which retrieval gave them.
+
+    That is by the better of their two ranks; the neighbours' items come last.
+    """
+
+    hash = "retrieval-order"
+    counts: Mapping[str, float] = {}
+
+    def score(self, case: Case) -> Grades:
+        """All mass on the first and the last grade, the last one's falling with the place."""
+        grades = np.zeros((len(case.candidates), len(GRADES)))
+        grades[:, -1] = 1.0 - np.arange(len(grades)) / max(len(grades), 1)
+        grades[:, 0] = 1.0 - grades[:, -1]
+        return grades
+
+    def shares(self, case: Case) -> list[Mapping[str, float]]:
+        """Nothing is weighed."""
+        return [{}] * len(case.candidates)

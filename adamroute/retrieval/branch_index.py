@@ -209,9 +209,9 @@ def _on_gpu(flat: Any) -> Any:
 
     if faiss.get_num_gpus() < 1:
         raise ConfigError(
-            "serve.recall_device gpu: FAISS sees no GPU here, or was built without (faiss-cpu). "
-            "Run: pip install '.[gpu]' in the checkout, without faiss-cpu beside it, give recall "
-            "and teacher a share in serve.gpus, or set recall_device: cpu"
+            "serve.retrieval_device gpu: FAISS sees no GPU here, or is built without (faiss-cpu). "
+            "Run: pip install '.[gpu]' in the checkout, without faiss-cpu beside it, give "
+            "recommender and teacher a share in serve.gpus, or set retrieval_device: cpu"
         )
     resources = faiss.StandardGpuResources()
     resources.setTempMemory(GPU_SCRATCH)

@@ -7,20 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from adamroute.catalogue.item_words import ItemWords, catalogue_words
 from adamroute.catalogue.listing import sentences
+from adamroute.catalogue.preferences import Traits, traits_by_id
 from adamroute.encoders.seams import MultimodalEncoder, TextEncoder, Vectors
 from adamroute.errors import ArtifactError, ShopError
-from adamroute.indexing.branches import built_encoders, load_mm_encoder, load_text_encoder
-from adamroute.indexing.build import DETAILS_FILE, ITEMS_FILE, MM_FILE, STAGE, TEXT_FILE
-from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
-from adamroute.stages import Manifest, read_manifest
+from adamroute.retrieval.item_facts import ItemFacts, item_facts
+from adamroute.stages import Manifest
+
+TEXT_FILE = "text.npy"
+MM_FILE = "mm.npy"
+ITEMS_FILE = "items.parquet"
+DETAILS_FILE = "details.json"  # functional attributes that a profiler added, one text an item
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,12 @@ class EncodedQueries:
         return len(self.text)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class SearchIndex:
-    """Items, vectors, both encoders' query sides and dual recall. A row is an item's place."""
+    """Items, vectors, both encoders' query sides and dual retrieval. A row is an item's place.
+
+    What is derived from the columns (traits, words, facts) is computed once and kept here.
+    """
 
     manifest: Manifest
     ids: tuple[str, ...]
@@ -62,6 +70,21 @@ class SearchIndex:
         """Item id to row."""
         return {item_id: row for row, item_id in enumerate(self.ids)}
 
+    @cached_property
+    def traits(self) -> Mapping[str, Traits]:
+        """Item id to what a preference profile may count of it."""
+        return traits_by_id(self.ids, self.categories, self.visual)
+
+    @cached_property
+    def words(self) -> tuple[ItemWords, ...]:
+        """Material of every item for writers of queries, by row."""
+        return catalogue_words(self.titles, self.texts, self.categories, self.visual)
+
+    @cached_property
+    def facts(self) -> ItemFacts:
+        """What features of a re-ranker read of every item."""
+        return item_facts(self.text_vectors, self.profile_texts, self.categories, self.visual)
+
     def row(self, item_id: str) -> int:
         """Row of an item; ShopError where the index does not hold it."""
         try:
@@ -82,48 +105,39 @@ class SearchIndex:
         return EncodedQueries(text, self.mm_encoder.encode_queries(queries, text))
 
 
-def load_index(
-    folder: Path,
-    threads: int,
-    text_encoder: TextEncoder | None = None,
-    device: Literal["cpu", "gpu"] = "cpu",
-) -> SearchIndex:
-    """Load index/; ArtifactError where it is unfinished, damaged or another encoder's.
+@dataclass(frozen=True)
+class StoredItems:
+    """The files of index/ as values: columns by row, and both branches' vectors."""
 
-    Without `text_encoder` the one that the index was built with is loaded (torch comes with it).
-    """
-    manifest = read_manifest(folder, STAGE)
-    encoders = built_encoders(manifest, threads)
-    encoder = text_encoder or load_text_encoder(encoders)
-    built_with = manifest.counts.get("text_encoder")
-    if encoder.name != built_with:
-        raise ArtifactError(
-            f"{folder}: built with text encoder '{built_with}', got '{encoder.name}'. "
-            "Rebuild: adamroute build CONFIG"
-        )
+    table: pl.DataFrame
+    profile_texts: tuple[str, ...]
+    text_vectors: Vectors  # [N, D]
+    mm_vectors: Vectors  # [N, D_mm]
+
+    def columns(self) -> dict[str, tuple[Any, ...]]:
+        """Columns as SearchIndex names them."""
+        table = self.table
+        return {
+            "ids": tuple(table["item_id"]),
+            "titles": tuple(table["title"]),
+            "texts": tuple(table["text"]),
+            "categories": tuple(table["category"]),
+            "images": tuple(table["image"]),
+            "visual": tuple(json.loads(value) for value in table["visual"]),
+        }
+
+
+def read_items(folder: Path, manifest: Manifest) -> StoredItems:
+    """Read index/; ArtifactError where a file is damaged or the files disagree."""
     text, mm = (_vectors(folder / name) for name in (TEXT_FILE, MM_FILE))
-    items = _items(folder / ITEMS_FILE)
-    if not len(items) == len(text) == len(mm):
+    table = _items(folder / ITEMS_FILE)
+    if not len(table) == len(text) == len(mm):
         raise ArtifactError(
-            f"{folder}: {len(items)} items, {len(text)} text and {len(mm)} multimodal vectors. "
+            f"{folder}: {len(table)} items, {len(text)} text and {len(mm)} multimodal vectors. "
             "Rebuild: adamroute build CONFIG"
         )
-    mm_built_with = str(manifest.counts.get("multimodal_encoder"))
-    return SearchIndex(
-        manifest=manifest,
-        ids=tuple(items["item_id"]),
-        titles=tuple(items["title"]),
-        texts=tuple(items["text"]),
-        profile_texts=_profile_texts(folder, manifest, items["text"].to_list()),
-        categories=tuple(items["category"]),
-        images=tuple(items["image"]),
-        visual=tuple(json.loads(value) for value in items["visual"]),
-        text_vectors=text,
-        mm_vectors=mm,
-        text_encoder=encoder,
-        mm_encoder=load_mm_encoder(encoders, folder, mm_built_with),
-        recall=DualRetriever(BranchIndex(text, threads, device), BranchIndex(mm, threads, device)),
-    )
+    profile_texts = _profile_texts(folder, manifest, table["text"].to_list())
+    return StoredItems(table, profile_texts, text, mm)
 
 
 def _profile_texts(folder: Path, manifest: Manifest, texts: list[str]) -> tuple[str, ...]:

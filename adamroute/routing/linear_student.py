@@ -14,9 +14,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.errors import ArtifactError
-from adamroute.routing.student import Prediction, chosen_alpha
+from adamroute.errors import ArtifactError, RequestError
+from adamroute.routing.student import Prediction, RoutingInput, chosen_alpha
 from adamroute.theta import Bins
 
 LINEAR_FILE = "linear.npz"
@@ -31,21 +30,16 @@ class LinearStudent:
     intercept: NDArray[np.float64]  # [A * K]
     bins: Bins
     name: str = "linear"
+    reads_vectors: bool = True
 
-    def predict(
-        self, query: str, profile: PreferenceProfile, text_vector: NDArray[np.float32]
-    ) -> Prediction:
-        """One request; `text_vector` is E_txt(query), [D]."""
-        return self.predict_many([query], [profile], text_vector[None, :])[0]
-
-    def predict_many(
-        self,
-        queries: Sequence[str],  # noqa: ARG002 - the seam hands it over
-        profiles: Sequence[PreferenceProfile],  # noqa: ARG002 - the seam hands it over
-        text_vectors: NDArray[np.float32],
-    ) -> list[Prediction]:
-        """One prediction a row of `text_vectors` [B, D]."""
-        return [_prediction(scores, self.bins) for scores in self.scores(text_vectors)]
+    def predict(self, inputs: Sequence[RoutingInput]) -> list[Prediction]:
+        """RequestError where an input has no vector."""
+        if not inputs:
+            return []
+        vectors = [x.text_vector for x in inputs if x.text_vector is not None]
+        if len(vectors) != len(inputs):
+            raise RequestError("query", "the linear student reads E_txt of the query, got none")
+        return [_prediction(scores, self.bins) for scores in self.scores(np.stack(vectors))]
 
     def scores(self, text_vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """[B, A, K], the regression's own output: near a distribution over the bins."""

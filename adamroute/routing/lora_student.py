@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adamroute.catalogue.preferences import PreferenceProfile
 from adamroute.checkpoints import device
 from adamroute.errors import ArtifactError
 from adamroute.routing.backbone import Backbone, encoder_of, load_backbone
-from adamroute.routing.student import Prediction, chosen_alpha
+from adamroute.routing.student import Prediction, RoutingInput, chosen_alpha
 from adamroute.routing.student_prompt import BinTokens, PromptRenderer, bin_tokens, prompt_version
 from adamroute.stages import write_text
 from adamroute.theta import Bins
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 ADAPTER = "adapter"
 STUDENT_FILE = "student.json"
 FORMAT = 1
-BATCH = 16  # prompts a pass in `predict_many`
+BATCH = 16  # prompts a pass
 
 
 class StudentFile(BaseModel):
@@ -88,6 +87,7 @@ class LoraStudent:
     bins: Bins
     pad_id: int
     name: str = "lora"
+    reads_vectors: bool = False
 
     @classmethod
     def load(cls, folder: Path, threads: int) -> LoraStudent:
@@ -125,28 +125,14 @@ class LoraStudent:
         render = PromptRenderer(encode, max_tokens)
         return cls(model.eval(), render, tokens, bins, backbone.pad_id)
 
-    def predict(
-        self,
-        query: str,
-        profile: PreferenceProfile,
-        text_vector: NDArray[np.float32],  # noqa: ARG002 - the seam hands it over
-    ) -> Prediction:
-        """One request, no padding and no mask: the shortest way through the model."""
+    def predict(self, inputs: Sequence[RoutingInput]) -> list[Prediction]:
+        """In batches of like length; equal to one by one up to float32 rounding (1e-4).
+
+        A request alone has no padding and no mask: the shortest way through the model.
+        """
         import torch
 
-        with torch.inference_mode():
-            return self._answer([self.render.ids(query, profile)])[0]
-
-    def predict_many(
-        self,
-        queries: Sequence[str],
-        profiles: Sequence[PreferenceProfile],
-        text_vectors: NDArray[np.float32],  # noqa: ARG002 - the seam hands it over
-    ) -> list[Prediction]:
-        """Equal to one `predict` a request up to float32 rounding (1e-4)."""
-        import torch
-
-        prompts = [self.render.ids(q, p) for q, p in zip(queries, profiles, strict=True)]
+        prompts = [self.render.ids(x.query, x.profile) for x in inputs]
         order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
         answers: dict[int, Prediction] = {}
         with torch.inference_mode():

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.theta import Bins, Theta
 
 
@@ -23,25 +23,28 @@ class Prediction:
     bin_mass: float  # share of the model's probability on the bins, 1 where it knows only bins
 
 
+@dataclass(frozen=True)
+class RoutingInput:
+    """What a student may read of one request."""
+
+    query: str
+    profile: PreferenceProfile
+    text_vector: NDArray[np.float32] | None  # E_txt(query), [D]; None for one that reads words
+
+
 class Student(Protocol):
-    """Predicts theta in one pass; `linear_student` is the honest baseline of the LoRA student."""
+    """Predicts theta in one pass; `linear` is the honest baseline of the LoRA student."""
 
     @property
     def name(self) -> str: ...
 
-    def predict(
-        self, query: str, profile: PreferenceProfile, text_vector: NDArray[np.float32]
-    ) -> Prediction:
-        """`text_vector` is E_txt(query), [D]; a student that reads the words may ignore it."""
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether inputs must hold E_txt(query); else the words alone are read."""
         ...
 
-    def predict_many(
-        self,
-        queries: Sequence[str],
-        profiles: Sequence[PreferenceProfile],
-        text_vectors: NDArray[np.float32],
-    ) -> list[Prediction]:
-        """The same for B requests at once, vectors [B, D]; what evaluation uses."""
+    def predict(self, inputs: Sequence[RoutingInput]) -> list[Prediction]:
+        """One prediction an input, in order; RequestError where a vector is needed and absent."""
         ...
 
 

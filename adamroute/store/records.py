@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction
 from adamroute.theta import Theta
 
 STATIC_ROUND = -1  # of a theta that no labelling round wrote

@@ -27,7 +27,7 @@ from sqlalchemy import (
     Text,
 )
 
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction
 from adamroute.store.records import UserRecord
 from adamroute.theta import Theta
 

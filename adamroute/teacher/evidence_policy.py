@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.catalogue.item_words import INTENTS, words_in
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.retrieval.replay import recall_surfaces
 from adamroute.teacher.belief import Belief, alpha_votes
+from adamroute.teacher.context import Context
 from adamroute.teacher.intent_model import IntentModel
 from adamroute.teacher.paraphrase import Paraphraser
-from adamroute.teacher.policy import Liking, Observation, Rewriting, Task, Thought, Turn
+from adamroute.teacher.policy import Liking, Observation, Rewriting, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery, kind_schedule, nearest_kind, write_query
 from adamroute.theta import ALPHAS, Bins, Theta
 
@@ -54,11 +54,11 @@ class EvidencePolicy:
         """The drafts as they are."""
         return [Liking(draft) for draft in drafts]
 
-    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+    def start(self, tasks: Sequence[Context]) -> list[Thought]:
         """Theta0 of each request."""
         return [self._start(task) for task in tasks]
 
-    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+    def pseudo_queries(self, tasks: Sequence[Context]) -> list[Rewriting]:
         """Template queries in the proportions of P(kind | q), as long as q."""
         return [Rewriting(self._pseudo_queries(task)) for task in tasks]
 
@@ -66,7 +66,7 @@ class EvidencePolicy:
         """Belief over all ranks seen so far."""
         return [self._update(turn) for turn in turns]
 
-    def _start(self, task: Task) -> Thought:
+    def _start(self, task: Context) -> Thought:
         """Theta0 from kinds and neighbours; from kinds alone where there is no neighbour."""
         kinds = self.composition.kinds(task.text_vector[None])[0]
         likely = ", ".join(f"{k} {p:.2f}" for k, p in zip(INTENTS, kinds, strict=True))
@@ -74,7 +74,7 @@ class EvidencePolicy:
         fallbacks = () if task.neighbours else (NO_NEIGHBOURS,)
         return Thought(self._theta(self._prior(task)), reason, fallbacks)
 
-    def _pseudo_queries(self, task: Task) -> tuple[PseudoQuery, ...]:
+    def _pseudo_queries(self, task: Context) -> tuple[PseudoQuery, ...]:
         kinds = self.composition.kinds(task.text_vector[None])[0]
         length = len(words_in(task.request.query))
         queries = []
@@ -95,7 +95,7 @@ class EvidencePolicy:
         ranks = f"ranks {observation.text_rank} text, {observation.mm_rank} multimodal"
         return Thought(theta, f"{observation.query.kind} query: {ranks}")
 
-    def belief(self, task: Task, observations: Sequence[Observation]) -> Belief:
+    def belief(self, task: Context, observations: Sequence[Observation]) -> Belief:
         """(strength * prior + sum over observations) / (strength + t)."""
         text = np.array([o.text_rank for o in observations], dtype=np.int64)
         mm = np.array([o.mm_rank for o in observations], dtype=np.int64)
@@ -107,7 +107,7 @@ class EvidencePolicy:
             (self.strength * prior.surface + surfaces.sum(axis=0)) / total,
         )
 
-    def _prior(self, task: Task) -> Belief:
+    def _prior(self, task: Context) -> Belief:
         kinds = self.composition.kinds(task.text_vector[None])[0]
         if task.neighbours:
             votes = np.mean([self.votes(n.theta) for n in task.neighbours], axis=0)

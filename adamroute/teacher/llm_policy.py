@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from adamroute.catalogue.item_words import words_in
-from adamroute.catalogue.preferences import PHRASES, PreferenceProfile, preference_text
-from adamroute.catalogue.shop import Request, TimeMeaning
+from adamroute.catalogue.preferences import PHRASES, preference_text
+from adamroute.catalogue.request import PreferenceProfile, Request
+from adamroute.catalogue.shop import TimeMeaning
 from adamroute.llm.asking import Heard, Question, T, hear
 from adamroute.llm.chat import Ask, ChatEngine
 from adamroute.llm.fence import ITEM_LIMIT, QUERY_LIMIT
 from adamroute.llm.prompts import prompts
+from adamroute.teacher.context import Context
 from adamroute.teacher.evidence_policy import NO_NEIGHBOURS
 from adamroute.teacher.llm_replies import (
     Setting,
@@ -37,7 +39,7 @@ from adamroute.teacher.llm_schemas import (
 )
 from adamroute.teacher.llm_views import CHOICES, Listings, friends, steps
 from adamroute.teacher.neighbours import known_then
-from adamroute.teacher.policy import Liking, Rewriting, Task, TeacherPolicy, Thought, Turn
+from adamroute.teacher.policy import Liking, Rewriting, TeacherPolicy, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import Bins, Theta
 
@@ -75,7 +77,7 @@ class LlmPolicy:
             likings[place] = Liking(profile, fallbacks, said.calls)
         return likings
 
-    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+    def start(self, tasks: Sequence[Context]) -> list[Thought]:
         """Theta0 from the neighbours' thetas and choices."""
         heard = self._hear([self._start(task) for task in tasks])
         alone = [() if task.neighbours else (NO_NEIGHBOURS,) for task in tasks]
@@ -84,7 +86,7 @@ class LlmPolicy:
             for said, task, lacking in zip(heard, tasks, alone, strict=True)
         ]
 
-    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+    def pseudo_queries(self, tasks: Sequence[Context]) -> list[Rewriting]:
         """Queries for the relevant evidence items; the template's where the model's is no use."""
         asked = [p for p, task in enumerate(tasks) if task.evidence]
         heard = self._hear([self._pseudo_queries(tasks[p]) for p in asked])
@@ -109,7 +111,7 @@ class LlmPolicy:
         )  # fmt: skip
         return Question(ask, read_profile)
 
-    def _start(self, task: Task) -> Question[Setting]:
+    def _start(self, task: Context) -> Question[Setting]:
         near = known_then(task.neighbours, time=self.time, history=task.request.history)
         ask = self._ask(
             "start", self._theta_schema,
@@ -120,7 +122,7 @@ class LlmPolicy:
         )  # fmt: skip
         return Question(ask, read_setting)
 
-    def _pseudo_queries(self, task: Task) -> Question[Stand]:
+    def _pseudo_queries(self, task: Context) -> Question[Stand]:
         query = task.request.query
         listings = [self.listings.at(item.row) for item in task.evidence]
         ask = self._ask(
@@ -141,7 +143,7 @@ class LlmPolicy:
         )  # fmt: skip
         return Question(ask, read_setting)
 
-    def _rewriting(self, task: Task, said: Heard[Stand]) -> Rewriting:
+    def _rewriting(self, task: Context, said: Heard[Stand]) -> Rewriting:
         own = self.evidence.pseudo_queries([task])[0].queries
         if said.value is None:
             return Rewriting(own, _named("pseudo_query", said), said.calls)
@@ -159,7 +161,7 @@ class LlmPolicy:
                 queries.append(PseudoQuery(item.item_id, item.row, kind, verdict.query))
         return Rewriting(tuple(queries), tuple(fallbacks), said.calls, tuple(dropped))
 
-    def _own_start(self, task: Task) -> Thought:
+    def _own_start(self, task: Context) -> Thought:
         return self.evidence.start([task])[0]
 
     def _own_update(self, turn: Turn) -> Thought:

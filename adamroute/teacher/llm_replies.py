@@ -9,10 +9,10 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from adamroute.catalogue.item_words import Intent, words_in
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.llm.fence import clean
+from adamroute.teacher.context import Evidence
 from adamroute.teacher.llm_schemas import MAX_PHRASE, MAX_QUERY, MAX_REASON
-from adamroute.teacher.policy import Evidence
 from adamroute.theta import Theta
 
 Flaw = Literal["empty_query", "copies_query", "copies_title", "copies_listing"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adamroute.catalogue.shop import Interaction, profile_line
+from adamroute.catalogue.request import Interaction
+from adamroute.catalogue.shop import profile_line
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.llm_replies import Listing
 from adamroute.teacher.neighbours import Neighbour

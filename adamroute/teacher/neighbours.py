@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.shop import Interaction, TimeMeaning
+from adamroute.catalogue.request import Interaction
+from adamroute.catalogue.shop import TimeMeaning
 from adamroute.retrieval.branch_index import MARGIN
 from adamroute.store import Snapshot, UserRecord
 from adamroute.theta import Theta
@@ -45,7 +46,7 @@ class Lenders:
         return [self.users[row] for row in rows[0].tolist()], cosines[0]
 
 
-class Preferences:
+class WishIndex:
     """Every user's e_pref in one FAISS index, from snapshot to snapshot.
 
     A changed vector is a new row and no row ever changes, so what was handed out stays right.
@@ -99,12 +100,10 @@ class Neighbourhood:
     the order is that of a comparison with every user.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, size: int, preferences: Preferences | None = None
-    ) -> None:
-        """`size` is K_c. With the `preferences` of an earlier snapshot little is left to index."""
+    def __init__(self, snapshot: Snapshot, size: int, wishes: WishIndex | None = None) -> None:
+        """`size` is K_c. With the `wishes` of an earlier snapshot little is left to index."""
         self._size = size
-        self._lenders = (Preferences() if preferences is None else preferences).lenders(snapshot)
+        self._lenders = (WishIndex() if wishes is None else wishes).lenders(snapshot)
 
     def nearest(self, e_pref: NDArray[np.float32], user_id: str | None) -> tuple[Neighbour, ...]:
         """N_u, nearest first, ties by user id; empty where e_pref is (no wish is known)."""

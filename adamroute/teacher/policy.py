@@ -12,36 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from adamroute.catalogue.item_words import ItemWords
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.llm.chat import Call
-from adamroute.teacher.neighbours import Neighbour
+from adamroute.teacher.context import Context
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import Theta
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A history item that is relevant to the request: its rank can be verified."""
-
-    item_id: str
-    row: int
-    words: ItemWords
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """All that a policy may know of one request."""
-
-    request: Request
-    text_vector: NDArray[np.float32]  # E_txt(q), [D]
-    profile: PreferenceProfile
-    neighbours: tuple[Neighbour, ...]
-    evidence: tuple[Evidence, ...]  # T_f items, most similar to q first
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +79,7 @@ class Memory:
 class Turn:
     """One step to think about: the memory before it, and what was observed since."""
 
-    task: Task
+    task: Context
     memory: Memory
     observation: Observation
 
@@ -123,11 +98,11 @@ class TeacherPolicy(Protocol):
         """p_u of each request's history; `drafts` holds the embedded profiler's."""
         ...
 
-    def start(self, tasks: Sequence[Task]) -> Sequence[Thought]:
+    def start(self, tasks: Sequence[Context]) -> Sequence[Thought]:
         """Theta0, the collaborative start."""
         ...
 
-    def pseudo_queries(self, tasks: Sequence[Task]) -> Sequence[Rewriting]:
+    def pseudo_queries(self, tasks: Sequence[Context]) -> Sequence[Rewriting]:
         """Queries for the evidence items, of the same kind and granularity as q."""
         ...
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.distill.evaluation.known import Known
-from adamroute.reranking.features import Asked, Case, ItemFacts, scoring_case
+from adamroute.reranking.features import Asked, Case, ranking_case
 from adamroute.reranking.reranker import Reranker, expected_grade
 from adamroute.retrieval.dual import Candidates, DualRetriever, Origin
+from adamroute.retrieval.item_facts import ItemFacts
 from adamroute.theta import Theta
 
 
@@ -98,7 +99,7 @@ class Desk:
         return _only(found, rows, frozenset(self.collaborative[place]), origin)
 
     def _case(self, place: int, found: Candidates) -> Case:
-        return scoring_case(found, self._asked[place], self._facts)
+        return ranking_case(found, self._asked[place], self._facts)
 
     def _timed(self, place: int, find: Callable[[], Candidates]) -> Served:
         start = time.perf_counter()

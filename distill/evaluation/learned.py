@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.distill.evaluation.metrics import kl_divergence
 from adamroute.distill.evaluation.outcomes import Choice, chosen
 from adamroute.distill.evaluation.schema import Agreement, RouterName
@@ -20,7 +19,7 @@ from adamroute.distill.labels.targets import evidence_belief
 from adamroute.progress import Advance
 from adamroute.routing.confidence import Calibration
 from adamroute.routing.policy_string import Auto, Verdict, judge
-from adamroute.routing.student import Prediction, Student
+from adamroute.routing.student import Prediction, RoutingInput, Student
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.constants import TeacherFile
 from adamroute.teacher.difficulty import Difficulty
@@ -173,7 +172,7 @@ def _timed(student: Student, asking: Asking, advance: Advance) -> tuple[list[Pre
         asking.requests, asking.profiles, asking.text_vectors, strict=True
     ):
         start = time.perf_counter()
-        predictions.append(student.predict(request.query, profile, vector))
+        predictions += student.predict([RoutingInput(request.query, profile, vector)])
         ms.append((time.perf_counter() - start) * 1000.0)
         advance(1)
     return predictions, np.array(ms)

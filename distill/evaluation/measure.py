@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.assembly import load_index, load_reranker, load_teacher
 from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.preferences import liked_items
 from adamroute.catalogue.shop import Query, Shop, TimeMeaning
 from adamroute.config import Config
 from adamroute.distill.evaluation.answering import Desk
@@ -39,17 +41,17 @@ from adamroute.distill.evaluation.outcomes import (
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS, RouterName
 from adamroute.errors import LabelError
 from adamroute.progress import Progress
-from adamroute.reranking.features import Asked, encode_parts, item_facts, liked_items
-from adamroute.reranking.load import load_reranker
+from adamroute.reranking.features import Asked, encode_parts
+from adamroute.retrieval.item_facts import item_facts
 from adamroute.retrieval.replay import regret
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.confidence import load_calibration
 from adamroute.routing.linear_student import LinearStudent
 from adamroute.routing.lora_student import LoraStudent
 from adamroute.stages import read_manifest
-from adamroute.teacher.constants import REPLIES_FILE, load_teacher, read_teacher_file
+from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
+from adamroute.teacher.context import Context
 from adamroute.teacher.neighbours import liked_rows
-from adamroute.teacher.policy import Task
 
 Array = NDArray[np.float64]
 CURVE_BUDGETS = (10, 20, 40, 60, 100, 200)
@@ -87,7 +89,7 @@ def measure(config: Config, shop: Shop, queries: Sequence[Query], progress: Prog
     length = max(*FIXED_BUDGETS, budget)
     fit, known = (rank_queries(index, many, length) for many in (fit_queries, queries))
     routers = load_routers(config, index)
-    tasks = routers.teacher.tasks([shop.request(query) for query in queries])
+    tasks = routers.teacher.contexts.prepare([shop.request(query) for query in queries])
     asking = Asking(
         [task.request for task in tasks], [task.profile for task in tasks], known.text_vectors
     )
@@ -151,12 +153,12 @@ def build_desk(
     index: SearchIndex,
     time_meaning: TimeMeaning,
     known: Known,
-    tasks: Sequence[Task],
+    tasks: Sequence[Context],
 ) -> Desk:
     """The served path over these requests, with the run's scorer."""
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
 
-    def brought(task: Task) -> tuple[int, ...]:
+    def brought(task: Context) -> tuple[int, ...]:
         history = task.request.history
         return liked_rows(task.neighbours, index.row_of, time=time_meaning, history=history)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.preferences import PreferenceProfile, profile_of, traits_by_id
+from adamroute.catalogue.preferences import profile_of, traits_by_id
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.catalogue.shop import Shop
 from adamroute.config import LabelConfig
 from adamroute.distill.labels.basis import Basis

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adamroute.assembly import evidence_policy
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.labels.observed import Observed, observe
@@ -73,7 +74,7 @@ def learn_basis(
     kinds, votes = [r.kind for r in requests], alpha_votes(expected, bins, lam)
     composition = fit_intent_model(templates.vectors, kinds, expected, votes, usual)
     constants = _constants(config, shop, difficulty, bins, lam, usual.theta(bins, lam))
-    verbatim = constants.evidence_policy(config.teacher, composition, VERBATIM)
+    verbatim = evidence_policy(constants, config.teacher, composition, VERBATIM)
 
     def learn() -> list[Record]:
         said = learn_paraphraser(

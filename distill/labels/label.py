@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
+from adamroute.assembly import build_teacher, evidence_policy, load_index, teacher_policy
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.item_words import catalogue_words
 from adamroute.catalogue.known_queries import SYNTHETIC_QUERIES
@@ -38,7 +39,7 @@ from adamroute.distill.labels.synthetic import (
 from adamroute.errors import ArtifactError
 from adamroute.llm.prompts import prompts
 from adamroute.progress import Progress
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import (
     Manifest,
     is_fresh,
@@ -134,10 +135,11 @@ def _told(
     progress: Progress,
 ) -> _Told:
     constants, replies = basis.constants, config.out / REPLIES_FILE
-    policy = constants.policy_of(config.teacher, index, basis.composition, basis.wording, replies)
+    evidence = evidence_policy(constants, config.teacher, basis.composition, basis.wording)
+    policy = teacher_policy(evidence, constants, config.teacher, index, replies)
     likings = stored_likings(shop, index, policy, parts, progress)
     first = first_snapshot(shop, index, constants.static, likings)
-    teacher = constants.teacher(config.teacher, index, first, policy)
+    teacher = build_teacher(constants, config.teacher, index, first, policy)
     if shared is not None:
         shared.start(first.users)
     rounds = run_rounds(

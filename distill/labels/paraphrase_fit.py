@@ -20,8 +20,8 @@ from adamroute.distill.labels.observed import Observed
 from adamroute.progress import Advance, Progress
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.store import Snapshot
+from adamroute.teacher.context import Contexts
 from adamroute.teacher.evidence_policy import EvidencePolicy
-from adamroute.teacher.loop import Teacher
 from adamroute.teacher.paraphrase import UNMATCHED, Paraphraser, related_words, vocabulary
 from adamroute.teacher.pseudo_queries import PseudoQuery
 
@@ -47,8 +47,8 @@ def learn_paraphraser(
     if not queries:
         return wording
     places = np.unique(np.linspace(0, len(queries) - 1, REQUESTS).round().astype(int))
-    loop = Teacher(index, Snapshot(()), verbatim, evidence=evidence, neighbours=0)
-    tasks = loop.tasks([shop.request(queries[place]) for place in places.tolist()])
+    contexts = Contexts(index, Snapshot(()), evidence, neighbours=0)
+    tasks = contexts.prepare([shop.request(queries[place]) for place in places.tolist()])
     written = [q for rewriting in verbatim.pseudo_queries(tasks) for q in rewriting.queries]
     kinds = verbatim.composition.kinds(real.vectors)
     with progress.task("wording of pseudo-queries", len(INTENTS) * STEPS) as advance:

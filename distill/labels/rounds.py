@@ -14,13 +14,9 @@ from functools import partial
 import numpy as np
 from pydantic import TypeAdapter
 
-from adamroute.catalogue.preferences import (
-    PreferenceProfile,
-    preference_text,
-    profile_of,
-    traits_by_id,
-)
-from adamroute.catalogue.shop import Query, Request, Shop
+from adamroute.catalogue.preferences import preference_text, profile_of, traits_by_id
+from adamroute.catalogue.request import PreferenceProfile, Request
+from adamroute.catalogue.shop import Query, Shop
 from adamroute.distill.labels.pieces import Parts, Record
 from adamroute.progress import Progress
 from adamroute.retrieval.search_index import SearchIndex
@@ -121,12 +117,14 @@ def run_rounds(
     done: list[Round] = []
     for number in range(rounds):
         answers = _answers(teacher, requests, number, parts, progress)
-        thetas = write_back(teacher.snapshot, queries, answers)
-        done.append(Round(number, teacher.snapshot.hash, answers, thetas))
+        thetas = write_back(teacher.contexts.snapshot, queries, answers)
+        done.append(Round(number, teacher.contexts.snapshot.hash, answers, thetas))
         if shared is not None:
             shared.commit_round(number, thetas)
-        after = teacher.snapshot.with_thetas(thetas, number)
-        teacher = replace(teacher, snapshot=after, verified=_verified(teacher, answers))
+        after = teacher.contexts.snapshot.with_thetas(thetas, number)
+        teacher = replace(
+            teacher, contexts=teacher.contexts.after(after), verified=_verified(teacher, answers)
+        )
     return tuple(done)
 
 
@@ -169,7 +167,7 @@ def _answer(record: Record) -> TeacherAnswer:
 def _verified(
     teacher: Teacher, answers: Sequence[TeacherAnswer]
 ) -> dict[tuple[str, int], RankPair]:
-    row_of = teacher.index.row_of
+    row_of = teacher.contexts.index.row_of
     return {
         (step.pseudo_query, row_of[step.item_id]): (step.text_rank, step.mm_rank)
         for answer in answers

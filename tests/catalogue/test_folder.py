@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adamroute.catalogue.folder import read_shop
-from adamroute.catalogue.shop import Interaction, Query
+from adamroute.catalogue.request import Interaction
+from adamroute.catalogue.shop import Query
 from adamroute.errors import ShopError
 
 if TYPE_CHECKING:

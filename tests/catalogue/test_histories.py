@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction
 
 if TYPE_CHECKING:
     from tests.catalogue.conftest import Corner

@@ -6,13 +6,12 @@ from hypothesis import strategies as st
 
 from adamroute.catalogue.preferences import (
     PHRASES,
-    PreferenceProfile,
     item_traits,
     preference_text,
     profile_of,
     traits_by_id,
 )
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction, PreferenceProfile
 from adamroute.errors import RequestError
 
 TRAITS = traits_by_id(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adamroute.catalogue.shop import Interaction, Query, Request
+from adamroute.catalogue.request import Interaction, Request
+from adamroute.catalogue.shop import Query
 from adamroute.errors import ShopError
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from adamroute.catalogue.item_words import words_in
-from adamroute.catalogue.shop import Catalogue, Interaction, Item, Query, Shop, Split
+from adamroute.catalogue.request import Interaction
+from adamroute.catalogue.shop import Catalogue, Item, Query, Shop, Split
 from adamroute.config import Config
 from adamroute.distill.labels.pieces import Parts
 from adamroute.distill.labels.rounds import stored_likings

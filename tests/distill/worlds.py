@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.catalogue.shop import Query
 from adamroute.distill.evaluation.answering import Desk
 from adamroute.distill.evaluation.known import Known
@@ -14,10 +14,11 @@ from adamroute.distill.evaluation.learned import Told, learned_choices
 from adamroute.distill.evaluation.measure import CURVE_BUDGETS, CURVES, Measured
 from adamroute.distill.evaluation.outcomes import baseline_choices, fusion_outcomes, outcomes
 from adamroute.llm.chat import Call
-from adamroute.reranking.features import FEATURES, Asked, ItemFacts, item_facts
+from adamroute.reranking.features import FEATURES, Asked
 from adamroute.reranking.reranker import OrdinalReranker
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
+from adamroute.retrieval.item_facts import ItemFacts, item_facts
 from adamroute.routing.policy_string import Verdict
 from adamroute.routing.student import Prediction
 from adamroute.teacher.answer import TeacherAnswer, TraceStep

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from adamroute.catalogue.shop import Request
+from adamroute.assembly import load_teacher
+from adamroute.catalogue.request import Request
 from adamroute.config import Config
 from adamroute.distill.labels.label import write_labels
 from adamroute.llm.fence import fenced
 from adamroute.llm.prompts import prompts
 from adamroute.progress import SILENT
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.teacher.constants import load_teacher
 from adamroute.teacher.loop import Teacher
 from tests.distill.market import market_config, market_index, market_shop
 from tests.engines.server import Server

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from adamroute.assembly import load_index
 from adamroute.catalogue.shop import Item
 from adamroute.config import Config, EncoderConfig
 from adamroute.encoders.qwen_vl import Qwen3VLEncoder
@@ -16,7 +17,6 @@ from adamroute.errors import ArtifactError, ModelError
 from adamroute.indexing.branches import encoder_settings, vl_branch
 from adamroute.indexing.build import run_build
 from adamroute.progress import SILENT
-from adamroute.retrieval.search_index import load_index
 from adamroute.theta import Theta
 from tests.encoders.tiny_qwen import WIDTH, text_checkpoint, vl_checkpoint
 from tests.indexing.test_build import draw_shop, read_items, write_items

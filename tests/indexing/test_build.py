@@ -13,15 +13,15 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from adamroute.assembly import load_index, load_text_encoder
 from adamroute.config import Config
 from adamroute.encoders.photo_features import photo_features
 from adamroute.encoders.projection_head import Alignment
 from adamroute.encoders.query_adapter import fuse_items
 from adamroute.errors import ArtifactError, ConfigError, ShopError
-from adamroute.indexing.branches import load_text_encoder
 from adamroute.indexing.build import run_build
 from adamroute.progress import SILENT, Advance
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Manifest
 from adamroute.theta import Theta
 

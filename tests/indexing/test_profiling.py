@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 from pydantic import JsonValue, ValidationError
 
+from adamroute.assembly import load_index
 from adamroute.catalogue.item_profiles import Attribute, details, read_rows, with_looks
 from adamroute.catalogue.shop import Item
 from adamroute.config import Config, ProfilerConfig
@@ -26,8 +27,7 @@ from adamroute.indexing.profiling import (
 from adamroute.llm.chat import Ask, Failure, Reply
 from adamroute.llm.fence import DATA_RULE
 from adamroute.progress import SILENT
-from adamroute.reranking.features import item_facts
-from adamroute.retrieval.search_index import load_index
+from adamroute.retrieval.item_facts import item_facts
 
 RUG: dict[str, JsonValue] = {
     "attributes": [

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.llm.chat import Ask, Failure, Reply
 from adamroute.llm.replies import Cost, failed, reply_of
-from adamroute.teacher.policy import Liking, Rewriting, Task, Thought, Turn
+from adamroute.teacher.context import Context
+from adamroute.teacher.policy import Liking, Rewriting, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import Theta
 
@@ -47,10 +47,10 @@ class Plain:
     ) -> list[Liking]:
         return [Liking(draft) for draft in drafts]
 
-    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+    def start(self, tasks: Sequence[Context]) -> list[Thought]:
         return [Thought(OWN_START, "own start") for _ in tasks]
 
-    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+    def pseudo_queries(self, tasks: Sequence[Context]) -> list[Rewriting]:
         return [
             Rewriting(
                 tuple(

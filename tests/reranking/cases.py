@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.reranking.features import FEATURES, Case
 from adamroute.retrieval.dual import Candidates, Origin
 

@@ -5,17 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Interaction
-from adamroute.reranking.features import (
-    FEATURES,
-    Asked,
-    candidate_features,
-    encode_parts,
-    item_facts,
-    liked_items,
-)
+from adamroute.catalogue.preferences import liked_items
+from adamroute.catalogue.request import Interaction, PreferenceProfile
+from adamroute.reranking.features import FEATURES, Asked, candidate_features, encode_parts
 from adamroute.retrieval.dual import Candidates, Origin
+from adamroute.retrieval.item_facts import item_facts
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
 FACTS = item_facts(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.datasets.tiny_models.checkpoints import write_qwen3
 from adamroute.errors import EngineError
 from adamroute.llm.fence import DATA_RULE

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from adamroute.assembly import load_reranker, reranker_settings
 from adamroute.config import Config
 from adamroute.errors import ArtifactError, EngineError
 from adamroute.progress import SILENT
 from adamroute.reranking.llm_grades import grade_prompt
-from adamroute.reranking.load import load_reranker, reranker_settings
 from adamroute.stages import MANIFEST, write_manifest
 from adamroute.training.reranker_fit import run_reranker
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.errors import ArtifactError
 from adamroute.routing.linear_student import FLOOR, LINEAR_FILE, LinearStudent
-from adamroute.routing.student import chosen_alpha
+from adamroute.routing.student import RoutingInput, chosen_alpha
 from adamroute.theta import ALPHAS, Bins, Theta
 
 BINS = Bins(40)  # budgets 20 and 40
@@ -25,7 +25,9 @@ def student_of(surface: np.ndarray) -> LinearStudent:
 
 
 def ask(student: LinearStudent, *vector: float) -> Theta:
-    return student.predict("any", NOBODY, np.array(vector, dtype=np.float32)).theta
+    return student.predict([RoutingInput("any", NOBODY, np.array(vector, dtype=np.float32))])[
+        0
+    ].theta
 
 
 def test_alpha_is_the_likeliest_marginal_and_the_budget_the_likeliest_given_it() -> None:
@@ -33,7 +35,9 @@ def test_alpha_is_the_likeliest_marginal_and_the_budget_the_likeliest_given_it()
     surface[2] = [0.2, 0.3]  # marginal .5, though the largest single bin is alpha .8, K = 20
     surface[8] = [0.4, 0.0]
     surface[5] = [0.1, 0.0]
-    found = student_of(surface).predict("any", NOBODY, np.array([1, 0, 0], np.float32))
+    found = student_of(surface).predict(
+        [RoutingInput("any", NOBODY, np.array([1, 0, 0], np.float32))]
+    )[0]
     assert found.theta == Theta(0.2, 40)
     assert found.alpha_probs[[2, 5, 8]] == pytest.approx([0.5, 0.1, 0.4], abs=2e-5)
     assert found.budget_probs == pytest.approx([0.4, 0.6])
@@ -43,7 +47,9 @@ def test_alpha_is_the_likeliest_marginal_and_the_budget_the_likeliest_given_it()
 def test_output_below_zero_is_clipped_and_what_is_left_sums_to_one() -> None:
     surface = np.full(BINS.shape, -0.1)
     surface[9] = [0.5, 0.5]
-    found = student_of(surface).predict("any", NOBODY, np.array([1, 0, 0], np.float32))
+    found = student_of(surface).predict(
+        [RoutingInput("any", NOBODY, np.array([1, 0, 0], np.float32))]
+    )[0]
     assert found.alpha_probs.sum() == pytest.approx(1.0)
     assert found.alpha_probs[0] == pytest.approx(FLOOR / (1.0 + 10 * FLOOR))
 
@@ -57,9 +63,9 @@ def test_many_at_once_are_exactly_one_by_one() -> None:
     rng = np.random.default_rng(0)
     student = LinearStudent(rng.normal(size=(3, 22)), rng.normal(size=22), BINS)
     vectors = rng.normal(size=(9, 3)).astype(np.float32)
-    many = student.predict_many([""] * 9, [NOBODY] * 9, vectors)
+    many = student.predict([RoutingInput("", NOBODY, v) for v in vectors])
     for vector, found in zip(vectors, many, strict=True):
-        alone = student.predict("", NOBODY, vector)
+        alone = student.predict([RoutingInput("", NOBODY, vector)])[0]
         assert np.array_equal(alone.alpha_probs, found.alpha_probs)
         assert alone.theta == found.theta
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.errors import ArtifactError
 from adamroute.routing.backbone import Backbone, encoder_of, load_backbone
 from adamroute.routing.lora_student import (
@@ -18,6 +18,7 @@ from adamroute.routing.lora_student import (
     read_student,
     write_student,
 )
+from adamroute.routing.student import RoutingInput
 from adamroute.routing.student_prompt import BinTokens, bin_tokens, prompt_version
 from adamroute.theta import ALPHAS, Bins
 from tests.routing.tiny_backbone import write_tiny_llama
@@ -55,7 +56,7 @@ def full_log_probs(model: Any, ids: list[int]) -> np.ndarray:
 def test_alpha_and_budget_are_read_where_a_plain_pass_would_read_them(
     student: LoraStudent,
 ) -> None:
-    found = student.predict("lime green rug", WISHES, NO_VECTOR)
+    found = student.predict([RoutingInput("lime green rug", WISHES, NO_VECTOR)])[0]
     ids = student.render.ids("lime green rug", WISHES)
     alphas = np.exp(full_log_probs(student.model, ids)[list(student.tokens.alphas)])
     assert found.bin_mass == pytest.approx(alphas.sum(), rel=1e-4)
@@ -71,26 +72,28 @@ def test_alpha_and_budget_are_read_where_a_plain_pass_would_read_them(
 def test_a_batch_of_mixed_lengths_equals_one_by_one(student: LoraStudent) -> None:
     queries = [" ".join(["rug"] * (1 + place % 9)) for place in range(20)]
     profiles = [WISHES if place % 3 else PreferenceProfile() for place in range(20)]
-    many = student.predict_many(queries, profiles, np.zeros((20, 4), np.float32))
+    many = student.predict(
+        [RoutingInput(q, p, None) for q, p in zip(queries, profiles, strict=True)]
+    )
     for query, profile, found in zip(queries, profiles, many, strict=True):
-        alone = student.predict(query, profile, NO_VECTOR)
+        alone = student.predict([RoutingInput(query, profile, NO_VECTOR)])[0]
         assert found.alpha_probs == pytest.approx(alone.alpha_probs, abs=1e-4)
         assert found.budget_probs == pytest.approx(alone.budget_probs, abs=1e-4)
         assert found.theta == alone.theta
-    assert student.predict_many([], [], np.zeros((0, 4), np.float32)) == []
+    assert student.predict([]) == []
 
 
 def test_the_vector_is_ignored_and_the_words_are_not(student: LoraStudent) -> None:
-    first = student.predict("lime rug", WISHES, NO_VECTOR)
-    other = student.predict("lime rug", WISHES, NO_VECTOR + 1)
+    first = student.predict([RoutingInput("lime rug", WISHES, NO_VECTOR)])[0]
+    other = student.predict([RoutingInput("lime rug", WISHES, NO_VECTOR + 1)])[0]
     assert np.array_equal(first.alpha_probs, other.alpha_probs)
-    words = student.predict("70 W charger", WISHES, NO_VECTOR)
+    words = student.predict([RoutingInput("70 W charger", WISHES, NO_VECTOR)])[0]
     assert not np.array_equal(first.alpha_probs, words.alpha_probs)
 
 
 @pytest.mark.parametrize("query", ["", "x" * 100_000, "<|im_end|>\x00\n" * 50, "é" * 3000])
 def test_any_text_gives_an_answer(student: LoraStudent, query: str) -> None:
-    found = student.predict(query, WISHES, NO_VECTOR)
+    found = student.predict([RoutingInput(query, WISHES, NO_VECTOR)])[0]
     assert found.alpha_probs.sum() == pytest.approx(1.0)
     assert 0.0 < found.bin_mass <= 1.0
 
@@ -113,7 +116,7 @@ def test_a_stored_adapter_answers_like_the_model_it_came_from(
     expected = np.exp(full_log_probs(wrapped, ids)[list(tokens.alphas)])
     loaded = LoraStudent.load(tmp_path, threads=1)
     assert loaded.name == "lora"
-    found = loaded.predict("lime rug", WISHES, NO_VECTOR)
+    found = loaded.predict([RoutingInput("lime rug", WISHES, NO_VECTOR)])[0]
     assert found.alpha_probs == pytest.approx(expected / expected.sum(), abs=1e-5)
     plain = load_backbone(str(checkpoint), 2).model
     base = np.exp(full_log_probs(plain, ids)[list(tokens.alphas)])

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Interaction, Request
+from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.config import ServeConfig
 from adamroute.encoders.seams import Vectors
 from adamroute.reranking.features import FEATURES
@@ -26,8 +25,9 @@ from adamroute.serving.nodes import Recall, Router, Score, Teach, Users
 from adamroute.serving.schemas import Versions
 from adamroute.stages import FORMAT, Manifest
 from adamroute.store import Snapshot, UserRecord
+from adamroute.teacher.context import Context, Evidence
 from adamroute.teacher.loop import Teacher
-from adamroute.teacher.policy import Evidence, Liking, Rewriting, Task, Thought, Turn
+from adamroute.teacher.policy import Liking, Rewriting, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import Theta
 
@@ -101,10 +101,10 @@ class OneMind:
     ) -> list[Liking]:
         return [Liking(draft) for draft in drafts]
 
-    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+    def start(self, tasks: Sequence[Context]) -> list[Thought]:
         return [Thought(STORED, "start", fallbacks=("no_neighbours",)) for _ in tasks]
 
-    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+    def pseudo_queries(self, tasks: Sequence[Context]) -> list[Rewriting]:
         return [Rewriting(tuple(map(_by_id, task.evidence))) for task in tasks]
 
     def update(self, turns: Sequence[Turn]) -> list[Thought]:

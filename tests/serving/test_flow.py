@@ -9,8 +9,7 @@ from typing import cast
 
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.config import ServeConfig
 from adamroute.errors import BusyError, DeadlineError, PolicyError, RequestError
 from adamroute.routing.policy_string import Standing

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from adamroute.assembly import load_index
 from adamroute.config import Config, load_config
 from adamroute.errors import ConfigError
-from adamroute.retrieval.search_index import load_index
 from serving import parts
 
 with warnings.catch_warnings():
@@ -25,7 +25,7 @@ NODES = ("router", "recall", "scorer", "teacher")
 def headline(run: Config) -> Config:
     """What configs/qwen3-gpu.yaml says of serving, over the stages of a small finished run."""
     gpu = load_config(ROOT / "configs" / "qwen3-gpu.yaml")
-    return run.model_copy(update={"serve": gpu.serve, "scorer": gpu.scorer})
+    return run.model_copy(update={"serve": gpu.serve, "scorer": gpu.reranker})
 
 
 def resources(config: Config) -> dict[str, dict[str, Any]]:
@@ -53,12 +53,12 @@ def test_tiny_and_gpu_config_are_one_graph() -> None:
     tiny, gpu = (load_config(ROOT / "configs" / f"qwen3-{name}.yaml") for name in ("tiny", "gpu"))
     for config in (tiny, gpu):
         assert (config.encoders.text, config.encoders.multimodal) == ("qwen3", "qwen3-vl")
-        assert (config.teacher.policy, config.scorer.kind) == ("llm", "llm")
+        assert (config.teacher.policy, config.reranker.kind) == ("llm", "llm")
         assert config.profiler.kind == "llm"
         assert set(config.served_engines) == {"scorer", "teacher"}
         assert config.served_engines["scorer"] == config.served_engines["teacher"]
     assert gpu.student.backbone == "Qwen/Qwen3-0.6B"
-    assert gpu.scorer.llm.model == "Qwen/Qwen3-8B"
+    assert gpu.reranker.llm.model == "Qwen/Qwen3-8B"
     assert gpu.teacher.llm is not None
     assert gpu.teacher.llm.model == "Qwen/Qwen3-8B"
     assert gpu.profiler.llm is not None

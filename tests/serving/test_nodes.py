@@ -8,8 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Interaction, Request
+from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.errors import RequestError
 from adamroute.serving.nodes import Ask, Recall, Shopper, Teach, VectorCache
 from adamroute.teacher.answer import TeacherAnswer

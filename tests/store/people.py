@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction
 from adamroute.store import UserRecord
 from adamroute.theta import Theta
 

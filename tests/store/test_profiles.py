@@ -11,7 +11,7 @@ from datetime import datetime
 import pytest
 from sqlalchemy import select, text
 
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction
 from adamroute.errors import ArtifactError, StoreError
 from adamroute.store import ProfileStore, UserRecord
 from adamroute.store.place import Place

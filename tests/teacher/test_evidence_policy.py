@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from adamroute.catalogue.item_words import INTENTS, item_words, words_in
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.retrieval.replay import recall_surfaces
 from adamroute.teacher.belief import alpha_votes
+from adamroute.teacher.context import Context, Evidence
 from adamroute.teacher.evidence_policy import KIND_SUBSTITUTED, NO_NEIGHBOURS, EvidencePolicy
 from adamroute.teacher.intent_model import IntentModel
 from adamroute.teacher.neighbours import Neighbour
 from adamroute.teacher.paraphrase import VERBATIM, Paraphraser
-from adamroute.teacher.policy import Evidence, Memory, Observation, Task, Turn
+from adamroute.teacher.policy import Memory, Observation, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import ALPHAS, Bins, Theta
 
@@ -40,10 +40,10 @@ def policy(*, strength: float = 1.0, share: float = 0.0, lam: float = 0.0) -> Ev
 
 def task(
     axis: int = 0, *, neighbours: tuple[Neighbour, ...] = (), query: str = "red lamp please"
-) -> Task:
+) -> Context:
     items = (Evidence("i0", 0, LAMP), Evidence("i1", 1, PLAIN))
     vector = np.eye(2, dtype=np.float32)[axis]
-    return Task(Request("r", None, query, ()), vector, PreferenceProfile(), neighbours, items)
+    return Context(Request("r", None, query, ()), vector, PreferenceProfile(), neighbours, items)
 
 
 def seen(text_rank: int, mm_rank: int) -> Observation:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adamroute.catalogue.shop import Interaction, Request
+from adamroute.catalogue.request import Interaction, Request
 from adamroute.distill.labels.rounds import first_snapshot
 from adamroute.llm.chat import Ask
 from adamroute.llm.prompts import prompts

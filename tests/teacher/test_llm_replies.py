@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from adamroute.catalogue.item_words import item_words
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
+from adamroute.teacher.context import Evidence
 from adamroute.teacher.llm_replies import (
     Listing,
     Verdict,
@@ -16,7 +17,6 @@ from adamroute.teacher.llm_replies import (
     read_stand,
     stand_problem,
 )
-from adamroute.teacher.policy import Evidence
 from adamroute.theta import Theta
 
 LISTING = Listing("NORDLI lamp", "red NORDLI lamp. gives soft light")

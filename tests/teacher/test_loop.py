@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
-from adamroute.catalogue.shop import Interaction, Request
+from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.distill.labels.rounds import first_snapshot
 from adamroute.errors import RequestError
 from adamroute.llm.chat import Call
+from adamroute.teacher.context import Context, Evidence
 from adamroute.teacher.evidence_policy import EvidencePolicy
 from adamroute.teacher.intent_model import IntentModel
 from adamroute.teacher.loop import NO_HISTORY, Teacher
 from adamroute.teacher.paraphrase import VERBATIM
-from adamroute.teacher.policy import Evidence, Liking, Rewriting, Task, Thought, Turn
+from adamroute.teacher.policy import Liking, Rewriting, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import ALPHAS, Bins, Theta
 from tests.distill.market import BagOfWords, kept_likings, market_index, market_shop
@@ -37,7 +37,7 @@ class NotingPolicy:
     name = "noting"
 
     def __init__(self) -> None:
-        self.tasks: list[Task] = []
+        self.tasks: list[Context] = []
 
     def preferences(
         self,
@@ -46,12 +46,12 @@ class NotingPolicy:
     ) -> list[Liking]:
         return [Liking(draft) for draft in drafts]
 
-    def start(self, tasks: Sequence[Task]) -> list[Thought]:
+    def start(self, tasks: Sequence[Context]) -> list[Thought]:
         self.tasks += tasks
         call = Call("start@0", prompt_tokens=8, reply_tokens=2, ms=1.0)
         return [Thought(Theta(0.0, 20), "start", ("started_blind",), (call,)) for _ in tasks]
 
-    def pseudo_queries(self, tasks: Sequence[Task]) -> list[Rewriting]:
+    def pseudo_queries(self, tasks: Sequence[Context]) -> list[Rewriting]:
         return [Rewriting(tuple(map(_own_listing, task.evidence))) for task in tasks]
 
     def update(self, turns: Sequence[Turn]) -> list[Thought]:
@@ -156,9 +156,9 @@ def test_a_stored_wish_is_not_encoded_again() -> None:
     assert isinstance(encoder, BagOfWords)
     encoder.seen.clear()
     history = market_shop().histories["u0"]
-    loop.tasks([Request("r", "u0", "a lamp", history)])
+    loop.contexts.prepare([Request("r", "u0", "a lamp", history)])
     assert encoder.seen == ["a lamp"]
-    loop.tasks([Request("r", "u0", "a lamp", history[:2])])
+    loop.contexts.prepare([Request("r", "u0", "a lamp", history[:2])])
     assert len(encoder.seen) == 3
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction
 from adamroute.store import Snapshot, UserRecord
 from adamroute.teacher.neighbours import (
     Neighbour,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.errors import LabelError
 from adamroute.teacher.constants import ROWS_FILE, TARGETS_FILE
 from adamroute.theta import Bins

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.errors import LabelError
 from adamroute.retrieval.replay import recall_surfaces, soft_labels
+from adamroute.routing.student import RoutingInput
 from adamroute.theta import Bins, Theta
 from adamroute.training.linear_fit import PENALTIES, fit_linear
 
@@ -31,7 +32,7 @@ def test_it_learns_which_branch_answers_which_query() -> None:
     student = fit_linear(vectors, soft, np.ones(80), users, BINS).student
     unseen = np.zeros((2, 8), np.float32)
     unseen[:, 0] = [-1.0, 1.0]
-    text, photo = student.predict_many(["", ""], [PreferenceProfile()] * 2, unseen)
+    text, photo = student.predict([RoutingInput("", PreferenceProfile(), v) for v in unseen])
     assert (text.theta, photo.theta) == (Theta(1.0, 40), Theta(0.0, 40))
 
 
@@ -40,7 +41,9 @@ def test_rows_of_weight_zero_teach_nothing() -> None:
     even = (np.arange(80) % 2 == 0).astype(float)
     users = [f"u{row // 4}" for row in range(80)]
     student = fit_linear(vectors, soft, even, users, BINS).student
-    photo = student.predict("", PreferenceProfile(), np.eye(8, dtype=np.float32)[0])
+    photo = student.predict(
+        [RoutingInput("", PreferenceProfile(), np.eye(8, dtype=np.float32)[0])]
+    )[0]
     assert photo.theta.alpha == 1.0
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.config import StudentConfig
 from adamroute.routing.backbone import encoder_of, load_backbone
 from adamroute.routing.lora_student import LoraStudent
+from adamroute.routing.student import RoutingInput
 from adamroute.routing.student_prompt import PromptRenderer
 from adamroute.theta import Bins, Theta
 from adamroute.training.dataset import TrainingSet
@@ -67,8 +68,8 @@ def test_a_toy_task_of_two_kinds_is_learned(checkpoint: Path) -> None:
     backbone = load_backbone(str(checkpoint), 2)
     run = train_lora(backbone, two_kinds(96), config, BINS, seed=0)
     student = LoraStudent.of(backbone, run.model.merge_and_unload(), 64, BINS, run.tokens)
-    looks = student.predict("green wavy rug", PROFILE, np.zeros(1, np.float32))
-    use = student.predict("washable USB lamp", PROFILE, np.zeros(1, np.float32))
+    looks = student.predict([RoutingInput("green wavy rug", PROFILE, np.zeros(1, np.float32))])[0]
+    use = student.predict([RoutingInput("washable USB lamp", PROFILE, np.zeros(1, np.float32))])[0]
     assert (looks.theta, use.theta) == (Theta(0.2, 20), Theta(0.8, 40))
     first, *_, last = [row for row in run.history if "loss" in row]
     assert last["bin_accuracy"] == 1.0

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.config import Config
 from adamroute.errors import ArtifactError, ConfigError
 from adamroute.progress import SILENT
 from adamroute.routing.linear_student import LinearStudent
 from adamroute.routing.lora_student import LoraStudent, read_student
+from adamroute.routing.student import RoutingInput
 from adamroute.stages import read_manifest
 from adamroute.theta import ALPHAS, Bins, Theta
 from adamroute.training.held_out import HeldOut, measure
@@ -38,7 +39,7 @@ def test_both_students_are_stored_with_their_facts(tiny_run: Config) -> None:
     assert student.bins == linear.bins == Bins(80)
     vector = np.zeros(384, dtype=np.float32)
     for found in (student, linear):
-        answer = found.predict("round lime rug", PreferenceProfile(), vector)
+        answer = found.predict([RoutingInput("round lime rug", PreferenceProfile(), vector)])[0]
         assert answer.theta.budget in (20, 40, 80)
 
 

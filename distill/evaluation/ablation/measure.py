@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries
-from adamroute.catalogue.shop import Query, Request, Shop
+from adamroute.catalogue.request import Request
+from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.ablation.peers import (
     Bm25,
@@ -47,9 +49,9 @@ from adamroute.errors import LabelError
 from adamroute.progress import Advance, Progress
 from adamroute.retrieval.dual import Origin
 from adamroute.retrieval.replay import recalled
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.teacher.constants import REPLIES_FILE, load_teacher, read_teacher_file
+from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.theta import ALPHAS, Bins, Theta
 
 
@@ -96,7 +98,9 @@ def set_bench(config: Config) -> Bench:
         rank_queries(index, many, max(*FIXED_BUDGETS, budget)) for many in (fit_queries, queries)
     )
     requests = tuple(shop.request(query) for query in queries)
-    tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).tasks(requests)
+    tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).contexts.prepare(
+        requests
+    )
     constants = read_teacher_file(labels)
     return Bench(
         config=config,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from adamroute.assembly import load_index, load_reranker, load_teacher
 from adamroute.catalogue.preferences import preference_text, profile_of, traits_by_id
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import Request
 from adamroute.config import Config
 from adamroute.distill.evaluation.protocols.rankers import (
     ByChance,
@@ -16,14 +17,13 @@ from adamroute.distill.evaluation.protocols.rankers import (
     Ranker,
 )
 from adamroute.errors import ArtifactError
-from adamroute.reranking.load import load_reranker
 from adamroute.reranking.reranker import Reranker
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.student import Student
 from adamroute.stages import VERBS, read_manifest
-from adamroute.teacher.constants import REPLIES_FILE, TeacherFile, load_teacher, read_teacher_file
+from adamroute.teacher.constants import REPLIES_FILE, TeacherFile, read_teacher_file
+from adamroute.teacher.context import Context
 from adamroute.teacher.loop import Teacher
-from adamroute.teacher.policy import Task
 from adamroute.theta import Theta
 
 _MANIFESTS = {"labels": "label", "scorer": "scorer", "student": "train"}
@@ -103,7 +103,7 @@ def _scored(run: Run, asked: Sequence[Request], encoded: Encoded) -> dict[str, C
     if run.teacher is None or run.scorer is None or run.constants is None:
         return {}
     teacher, scorer, time = run.teacher, run.scorer, run.constants.time
-    tasks = teacher.tasks(asked)
+    tasks = teacher.contexts.prepare(asked)
 
     def ranker(thetas: Sequence[Theta]) -> Ranker:
         names = [request.request_id for request in asked]
@@ -123,9 +123,9 @@ def _scored(run: Run, asked: Sequence[Request], encoded: Encoded) -> dict[str, C
     return rows
 
 
-def _told(student: Student, tasks: Sequence[Task]) -> list[Theta]:
+def _told(student: Student, tasks: Sequence[Context]) -> list[Theta]:
     """The student's theta for every task."""
-    return [student.predict(t.request.query, t.profile, t.text_vector).theta for t in tasks]
+    return [said.theta for t in tasks for said in student.predict([t.routing])]
 
 
 def _student(config: Config) -> Student:

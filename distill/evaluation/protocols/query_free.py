@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.catalogue.queries import place_of
-from adamroute.catalogue.shop import Interaction, Request, Shop
+from adamroute.catalogue.request import Interaction, Request
+from adamroute.catalogue.shop import Shop
 from adamroute.errors import ShopError
 
 Histories = Mapping[str, tuple[Interaction, ...]]

@@ -9,22 +9,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.shop import Request, TimeMeaning
+from adamroute.catalogue.preferences import liked_items
+from adamroute.catalogue.request import Request
+from adamroute.catalogue.shop import TimeMeaning
 from adamroute.distill.evaluation.protocols.ranks import Answer, answer_of
-from adamroute.reranking.features import (
-    Asked,
-    ItemFacts,
-    encode_parts,
-    item_facts,
-    liked_items,
-    scoring_case,
-)
+from adamroute.reranking.features import Asked, encode_parts, ranking_case
 from adamroute.reranking.reranker import Reranker, expected_grade
 from adamroute.retrieval.branch_index import TIE, BranchIndex
 from adamroute.retrieval.dual import Candidates, DualRetriever
+from adamroute.retrieval.item_facts import ItemFacts, item_facts
 from adamroute.retrieval.search_index import SearchIndex
+from adamroute.teacher.context import Context
 from adamroute.teacher.neighbours import liked_rows
-from adamroute.teacher.policy import Task
 from adamroute.theta import Theta
 
 Rows = NDArray[np.int64]
@@ -108,7 +104,7 @@ class ByScorer:
         self,
         encoded: Encoded,
         scorer: Reranker,
-        tasks: Sequence[Task],
+        tasks: Sequence[Context],
         thetas: Mapping[str, Theta],
         time: TimeMeaning,
     ) -> None:
@@ -138,7 +134,7 @@ class ByScorer:
             parts,
             liked_items(history, index.row_of),
         )
-        values = expected_grade(self._scorer.score(scoring_case(found, asked, self._facts)))
+        values = expected_grade(self._scorer.score(ranking_case(found, asked, self._facts)))
         return answer_of([index.ids[row] for row in found.rows.tolist()], values)
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.shop import Request, Shop
+from adamroute.catalogue.request import Request
+from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.protocols.contenders import (
     Contender,

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.assembly import load_teacher
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.baselines import hits_at
@@ -25,7 +26,7 @@ from adamroute.progress import Progress
 from adamroute.retrieval.replay import regret
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.teacher.constants import REPLIES_FILE, load_teacher
+from adamroute.teacher.constants import REPLIES_FILE
 from adamroute.teacher.loop import CHUNK
 from adamroute.theta import Theta
 

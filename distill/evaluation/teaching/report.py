@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import JsonValue
 
+from adamroute.assembly import load_index
 from adamroute.catalogue.folder import read_queries
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries
@@ -35,7 +36,7 @@ from adamroute.distill.evaluation.teaching.remembered import Remembered
 from adamroute.distill.evaluation.teaching.schema import RIVALS, ROWS, Costs, TeacherReport
 from adamroute.errors import ConfigError, LabelError
 from adamroute.progress import Progress
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import (
     check_replaceable,
     commit,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adamroute.catalogue.folder import read_shop
-from adamroute.catalogue.shop import Interaction
+from adamroute.catalogue.request import Interaction
 from adamroute.datasets.amazon.addresses import CheckedTransport
 from adamroute.datasets.amazon.fetch import Limits
 from adamroute.datasets.amazon.make import MadeShop, data_amazon

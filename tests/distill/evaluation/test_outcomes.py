@@ -16,7 +16,7 @@ from adamroute.distill.evaluation.outcomes import (
     report_rows,
 )
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS, METRICS, ROUTERS
-from adamroute.reranking.features import scoring_case
+from adamroute.reranking.features import ranking_case
 from adamroute.reranking.reranker import expected_grade
 from adamroute.retrieval.replay import recalled
 from adamroute.theta import Theta
@@ -69,7 +69,7 @@ def test_the_place_after_scoring_counts_every_tie_as_lost() -> None:
     served = at.serve(0, theta)
     recall, facts = items()
     found = recall.search(known.text_vectors[0], known.mm_vectors[0], theta)
-    values = expected_grade(at._scorer.score(scoring_case(found, at._asked[0], facts)))
+    values = expected_grade(at._scorer.score(ranking_case(found, at._asked[0], facts)))
     own = values[found.rows == 0][0]
     assert served.rank == 1 + sum(values > own + 1e-9) + sum(abs(values - own) <= 1e-9) - 1
     assert served.rank >= 2  # the twin

@@ -15,8 +15,10 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from adamroute.assembly import load_teacher
 from adamroute.catalogue.known_queries import known_queries
-from adamroute.catalogue.shop import Interaction, Shop
+from adamroute.catalogue.request import Interaction
+from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.distill.labels.label import write_labels
 from adamroute.distill.labels.pieces import Arrays, Parts, Record
@@ -24,7 +26,7 @@ from adamroute.errors import ArtifactError, LabelError
 from adamroute.progress import SILENT
 from adamroute.stages import read_manifest
 from adamroute.store import ProfileStore
-from adamroute.teacher.constants import TARGETS_FILE, load_teacher, read_teacher_file
+from adamroute.teacher.constants import TARGETS_FILE, read_teacher_file
 from tests.conftest import ROOT
 from tests.distill.market import market_config, market_index, market_shop
 

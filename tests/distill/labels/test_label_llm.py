@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from adamroute.assembly import load_teacher
 from adamroute.config import Config
 from adamroute.distill.labels.label import write_labels
 from adamroute.errors import EngineError
 from adamroute.llm.prompts import prompts
 from adamroute.progress import SILENT, SilentProgress
 from adamroute.stages import Manifest, read_manifest
-from adamroute.teacher.constants import REPLIES_FILE, load_teacher
+from adamroute.teacher.constants import REPLIES_FILE
 from tests.distill.market import market_config, market_index, market_shop
 from tests.llm.loopback import Answer, Loopback, completion, loopback, refusal
 from tests.llm.minds import obedient

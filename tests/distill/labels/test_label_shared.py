@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
+from adamroute.assembly import load_snapshot
 from adamroute.config import Config, StoreConfig
 from adamroute.distill.labels.label import run_label, share_users, write_labels
 from adamroute.errors import ArtifactError, StoreError
 from adamroute.progress import SILENT
 from adamroute.stages import read_manifest
 from adamroute.store import ProfileStore, shared_store
-from adamroute.teacher.constants import STORE_FILE, load_snapshot
+from adamroute.teacher.constants import STORE_FILE
 from adamroute.theta import Theta
 from serving import parts
 from tests.distill.labels.test_label import contents

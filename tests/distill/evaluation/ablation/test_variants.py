@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adamroute.catalogue.preferences import PreferenceProfile
+from adamroute.catalogue.request import PreferenceProfile
 from adamroute.config import Config
 from adamroute.distill.evaluation.ablation.schema import ABLATIONS
 from adamroute.distill.evaluation.ablation.variants import (

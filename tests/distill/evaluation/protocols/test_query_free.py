@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adamroute.catalogue.queries import derived_split
-from adamroute.catalogue.shop import Catalogue, Interaction, Item, Shop
+from adamroute.catalogue.request import Interaction
+from adamroute.catalogue.shop import Catalogue, Item, Shop
 from adamroute.distill.evaluation.protocols.query_free import choices, k_core
 from adamroute.errors import ShopError
 

@@ -13,7 +13,7 @@ import yaml
 
 from adamroute import cli
 from adamroute.catalogue.folder import read_shop
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import Request
 from adamroute.config import Config
 from adamroute.distill.evaluation.protocols.contenders import (
     Run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adamroute.catalogue.shop import Request
+from adamroute.catalogue.request import Request
 from adamroute.distill.evaluation.protocols.contenders import Run
 from adamroute.distill.evaluation.protocols.run import (
     NAMES,

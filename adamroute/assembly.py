@@ -1,0 +1,376 @@
+"""From a config and a run's folders to its parts: the one place that chooses implementations.
+
+Everything below takes its parts by the constructor. A new encoder, language-model engine, student
+or re-ranker is one module of its own and one line here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import JsonValue, ValidationError
+
+from adamroute.config import Config, EncoderConfig, TeacherConfig
+from adamroute.encoders.query_adapter import (
+    QUERY_ADAPTER_FILE,
+    AlignedPhotoEncoder,
+    QueryAdapter,
+)
+from adamroute.encoders.seams import MultimodalEncoder, TextEncoder
+from adamroute.errors import ArtifactError
+from adamroute.llm.engines import chat_engine
+from adamroute.recommender.answers import Versions
+from adamroute.recommender.nodes import Nodes, Reranking, Router, Teaching
+from adamroute.recommender.steps import Facts
+from adamroute.reranking.llm_grades import LlmReranker, grade_prompt
+from adamroute.reranking.reranker import OrdinalReranker, Reranker, RetrievalOrder
+from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.retrieval.dual import DualRetriever
+from adamroute.retrieval.search_index import SearchIndex, read_items
+from adamroute.routing.confidence import Calibration, load_calibration
+from adamroute.routing.linear_student import LinearStudent
+from adamroute.stages import MANIFEST, Manifest, file_hash, read_manifest
+from adamroute.store import ProfileStore, Snapshot, shared_store
+from adamroute.teacher.constants import (
+    BLIND_BUDGET,
+    INTENT_FILE,
+    STORE_FILE,
+    TeacherFile,
+    read_teacher_file,
+)
+from adamroute.teacher.context import Contexts
+from adamroute.teacher.evidence_policy import EvidencePolicy
+from adamroute.teacher.intent_model import IntentModel, load_intent_model
+from adamroute.teacher.llm_policy import LlmPolicy
+from adamroute.teacher.llm_views import Listings
+from adamroute.teacher.loop import Teacher
+from adamroute.teacher.paraphrase import Paraphraser, load_paraphraser
+from adamroute.teacher.policy import TeacherPolicy
+from adamroute.theta import Theta
+
+if TYPE_CHECKING:
+    from adamroute.encoders.qwen_vl import Qwen3VLEncoder
+    from adamroute.routing.lora_student import LoraStudent
+
+RERANKER_STAGE = "scorer"
+# Folder of each served stage, the stage's name in its manifest, and the verb that makes it.
+SERVED = {
+    "index": ("build", "build"),
+    "labels": ("label", "label"),
+    "student": ("train", "train"),
+    "scorer": ("scorer", "train"),
+    "calibration": ("calibrate", "calibrate"),
+}
+
+
+def load_text_encoder(encoders: EncoderConfig) -> TextEncoder:
+    """E_txt. ModelError where its weights are not at hand."""
+    if encoders.text == "minilm":
+        from adamroute.encoders.minilm import MiniLM
+
+        return MiniLM(encoders.threads)
+    from adamroute.checkpoints import find_checkpoint
+    from adamroute.encoders.qwen_text import Qwen3TextEncoder
+
+    found = find_checkpoint(
+        encoders.text_model, allow_download=encoders.allow_download, setting="encoders.text_model"
+    )
+    return Qwen3TextEncoder(
+        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
+    )
+
+
+def load_vl_encoder(encoders: EncoderConfig) -> Qwen3VLEncoder:
+    """Qwen3-VL-Embedding, which reads photos and queries. ModelError where it is not at hand."""
+    from adamroute.checkpoints import find_checkpoint
+    from adamroute.encoders.qwen_vl import Qwen3VLEncoder
+
+    found = find_checkpoint(
+        encoders.multimodal_model,
+        allow_download=encoders.allow_download,
+        setting="encoders.multimodal_model",
+    )
+    return Qwen3VLEncoder(
+        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
+    )
+
+
+def load_mm_encoder(encoders: EncoderConfig, folder: Path, built_with: str) -> MultimodalEncoder:
+    """E_mm's query side; ArtifactError where it is not the one that the index was built with."""
+    if encoders.multimodal == "aligned-photo":
+        return AlignedPhotoEncoder(QueryAdapter.load(folder / QUERY_ADAPTER_FILE))
+    encoder = load_vl_encoder(encoders)
+    _check_encoder(folder, "multimodal", built_with, encoder.name)
+    return encoder
+
+
+def load_index(
+    folder: Path,
+    threads: int,
+    text_encoder: TextEncoder | None = None,
+    device: Literal["cpu", "gpu"] = "cpu",
+) -> SearchIndex:
+    """Load index/; ArtifactError where it is unfinished, damaged or another encoder's.
+
+    Without `text_encoder` the one that the index was built with is loaded (torch comes with it).
+    """
+    manifest = read_manifest(folder, "build")
+    encoders = built_encoders(manifest, threads)
+    encoder = text_encoder or load_text_encoder(encoders)
+    _check_encoder(folder, "text", str(manifest.counts.get("text_encoder")), encoder.name)
+    stored = read_items(folder, manifest)
+    text, mm = stored.text_vectors, stored.mm_vectors
+    return SearchIndex(
+        manifest=manifest,
+        **stored.columns(),
+        profile_texts=stored.profile_texts,
+        text_vectors=text,
+        mm_vectors=mm,
+        text_encoder=encoder,
+        mm_encoder=load_mm_encoder(
+            encoders, folder, str(manifest.counts.get("multimodal_encoder"))
+        ),
+        recall=DualRetriever(BranchIndex(text, threads, device), BranchIndex(mm, threads, device)),
+    )
+
+
+def built_encoders(manifest: Manifest, threads: int) -> EncoderConfig:
+    """The encoders of a finished index. Their weights are at hand: nothing is downloaded."""
+    try:
+        settings = EncoderConfig.model_validate(manifest.config["encoders"])
+    except (KeyError, ValidationError) as error:
+        raise ArtifactError(
+            f"index: its manifest names no encoders that this version knows ({error}). "
+            "Rebuild: adamroute build CONFIG"
+        ) from error
+    return settings.model_copy(update={"threads": threads})
+
+
+def _check_encoder(folder: Path, kind: str, built_with: str, found: str) -> None:
+    if found != built_with:
+        raise ArtifactError(
+            f"{folder}: built with {kind} encoder '{built_with}', got '{found}'. "
+            "Rebuild: adamroute build CONFIG"
+        )
+
+
+def evidence_policy(
+    constants: TeacherFile, config: TeacherConfig, intents: IntentModel, paraphraser: Paraphraser
+) -> EvidencePolicy:
+    """The policy without a language model, which also stands in for one."""
+    return EvidencePolicy(
+        composition=intents,
+        wording=paraphraser,
+        bins=constants.bins,
+        lam=constants.lam,
+        strength=config.prior_strength,
+        collaborative=config.collaborative_share,
+    )
+
+
+def teacher_policy(
+    evidence: EvidencePolicy,
+    constants: TeacherFile,
+    config: TeacherConfig,
+    index: SearchIndex,
+    replies: Path | None = None,
+) -> TeacherPolicy:
+    """The policy that the config names; `replies` is where a model's are kept, if at all.
+
+    Without kept replies a language model's engine is loaded and checked now (EngineError), so
+    that a server doesn't start without it; with them, when one is first missing.
+    """
+    if config.llm is None or config.policy != "llm":
+        return evidence
+    engine = chat_engine(config.llm, replies)
+    if replies is None:
+        engine.check()
+    return LlmPolicy(
+        engine=engine,
+        evidence=evidence,
+        bins=constants.bins,
+        listings=Listings.of(index),
+        usual=constants.static,
+        time=constants.time,
+        max_tokens=config.llm.max_tokens,
+    )
+
+
+def build_teacher(
+    constants: TeacherFile,
+    config: TeacherConfig,
+    index: SearchIndex,
+    snapshot: Snapshot,
+    policy: TeacherPolicy,
+) -> Teacher:
+    """The loop over one snapshot."""
+    blind = Theta(0.5, min(BLIND_BUDGET, constants.tau))
+    return Teacher(
+        contexts=Contexts(index, snapshot, config.evidence, config.neighbours),
+        policy=policy,
+        blind=None if config.collaborative_start else blind,
+        memory=config.memory,
+    )
+
+
+def load_snapshot(labels: Path, config: Config) -> Snapshot:
+    """All users as the last labelling round left them, from where `store.url` says.
+
+    ArtifactError where a shared database holds others than the labels were finished with.
+    """
+    manifest = read_manifest(labels, "label")
+    shared = shared_store(config, manifest.key, read_only=True)
+    if shared is None:
+        return ProfileStore.file(labels / STORE_FILE).snapshot()
+    snapshot, wanted = shared.snapshot(), manifest.counts.get("users")
+    if snapshot.hash != wanted:
+        raise ArtifactError(
+            f"{shared}: users {snapshot.hash}, {labels} was finished with {wanted}. "
+            "Run: adamroute label CONFIG"
+        )
+    return snapshot
+
+
+def load_teacher(
+    labels: Path, index: SearchIndex, config: Config, replies: Path | None = None
+) -> Teacher:
+    """The teacher of a finished label stage; the profile store is opened read-only.
+
+    `replies`: where a language model's replies are kept; a server keeps none.
+    ArtifactError where the labels were made from another index.
+    """
+    manifest = read_manifest(labels, "label")
+    if manifest.inputs.get("index") != index.hash:
+        raise ArtifactError(
+            f"{labels}: made from index {manifest.inputs.get('index')}, the index at hand is "
+            f"{index.hash}. Run: adamroute label CONFIG"
+        )
+    constants = read_teacher_file(labels)
+    intents = load_intent_model(labels / INTENT_FILE)
+    evidence = evidence_policy(constants, config.teacher, intents, load_paraphraser(labels))
+    policy = teacher_policy(evidence, constants, config.teacher, index, replies)
+    return build_teacher(constants, config.teacher, index, load_snapshot(labels, config), policy)
+
+
+def load_student(config: Config, threads: int) -> LoraStudent:
+    """The trained student. ArtifactError where it is not there or of another template."""
+    from adamroute.routing.lora_student import LoraStudent
+
+    return LoraStudent.load(config.stage("student"), threads)
+
+
+def load_linear_student(config: Config) -> LinearStudent:
+    """The student's baseline, fitted on the same labels."""
+    return LinearStudent.load(config.stage("student"))
+
+
+def reranker_settings(config: Config) -> dict[str, JsonValue]:
+    """What the re-ranker's answers depend on, beside index and labels."""
+    reranker = config.reranker
+    if reranker.kind != "llm":
+        return {"kind": "ordinal", "negatives": reranker.negatives, "seed": config.seed}
+    return {
+        "kind": "llm",
+        "model": reranker.llm.model,
+        "dtype": reranker.llm.vllm.dtype,
+        "prompt": grade_prompt().stamp,
+    }
+
+
+def load_reranker(config: Config) -> Reranker:
+    """Read it, or load its engine; ArtifactError where the folder was made for another one."""
+    folder, settings = config.stage(RERANKER_STAGE), reranker_settings(config)
+    if config.reranker.kind == "none":
+        return RetrievalOrder()
+    if config.reranker.kind == "ordinal":
+        return OrdinalReranker.load(folder)
+    made_for = read_manifest(folder, RERANKER_STAGE).config
+    if made_for != settings:
+        raise ArtifactError(
+            f"{folder}: made for {made_for}, wanted {settings}. Run again: adamroute train CONFIG"
+        )
+    from adamroute.llm.vllm_engine import load_engine
+    from adamroute.reranking.vllm_grades import VllmGrades
+
+    llm = config.reranker.llm
+    return LlmReranker(VllmGrades(load_engine(llm.model, llm.vllm), llm.model), cache=llm.cache)
+
+
+def load_contexts(config: Config, index: SearchIndex) -> Contexts:
+    """Preparation of requests over the users as the last labelling round left them."""
+    snapshot = load_snapshot(config.stage("labels"), config)
+    return Contexts(index, snapshot, config.teacher.evidence, config.teacher.neighbours)
+
+
+def local_nodes(config: Config, index: SearchIndex) -> Nodes:
+    """Router, teacher and re-ranker in this process."""
+    return Nodes(
+        router=Router(load_student(config, config.student.threads), calibration(config)),
+        teacher=Teaching(load_served_teacher(config, index)),
+        reranker=Reranking(load_reranker(config)),
+    )
+
+
+def calibration(config: Config) -> Calibration:
+    """The student's confidence."""
+    return load_calibration(config.stage("calibration"))
+
+
+def load_served_teacher(config: Config, index: SearchIndex) -> Teacher:
+    """The full loop whose language model, if it has one, does not outlive a request."""
+    llm = config.teacher.llm
+    if llm is not None:
+        quick = {"retries": 0, "timeout_s": min(llm.timeout_s, config.serve.timeout_s)}
+        patient = config.teacher.model_copy(update={"llm": llm.model_copy(update=quick)})
+        config = config.model_copy(update={"teacher": patient})
+    return load_teacher(config.stage("labels"), index, config)
+
+
+def check_run(config: Config) -> Facts:
+    """Every stage finished, whole, and made from the others; ArtifactError with what to run.
+
+    Reads each file once to compare its sha256: a tenth of a second per 100 MB.
+    """
+    manifests = {name: _sealed(config.stage(name), *SERVED[name]) for name in SERVED}
+    hashes = {name: manifest.hash for name, manifest in manifests.items()}
+    for name, manifest in manifests.items():
+        for source, found in manifest.inputs.items():
+            if hashes.get(source, found) != found:
+                raise ArtifactError(
+                    f"{config.stage(name)}: made from {source} {found}, at hand is "
+                    f"{hashes[source]}. Run again: adamroute {SERVED[name][1]} CONFIG"
+                )
+    if manifests["labels"].config["teacher"] != config.teacher.settings():
+        raise ArtifactError(
+            f"{config.stage('labels')}: labelled by another teacher than the config's, so what "
+            "falling back gains was never measured. Run again: adamroute label CONFIG"
+        )
+    fitted = calibration(config)
+    fitted.check(hashes)
+    shared = shared_store(config, manifests["labels"].key, read_only=True)
+    if shared is not None:
+        shared.check()
+    constants = read_teacher_file(config.stage("labels"))
+    return Facts(
+        tau=constants.tau,
+        time=constants.time,
+        threshold=fitted.threshold,
+        standing=fitted.standing(config.calibration.on_uncertified),
+        calibrated_on=fitted.calibrated_on,
+        versions=Versions(**hashes),
+        augmentation=config.retrieval.augmentation,
+        attribute_filter=config.reranker.attribute_filter,
+    )
+
+
+def _sealed(folder: Path, stage: str, verb: str) -> Manifest:
+    manifest = read_manifest(folder, stage)
+    for name, wanted in manifest.outputs.items():
+        path = folder / name
+        if not path.is_file() or file_hash(path) != wanted:
+            raise ArtifactError(
+                f"{path}: not the file that {MANIFEST} was written for. "
+                f"Delete {folder} and run: adamroute {verb} CONFIG"
+            )
+    return manifest

@@ -1,0 +1,265 @@
+"""The one served path: request, profile, query vectors, theta, candidates, order, answer.
+
+Server, `ask` and the library all call it. What is computed on the index stays beside the index:
+only words and profile leave for the router, a request for the teacher, and candidates for a
+re-ranker that lives elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import Protocol, TypedDict, Unpack
+
+from adamroute.catalogue.request import PreferenceProfile, Request
+from adamroute.errors import AdamrouteError, BusyError, RequestError
+from adamroute.recommender.answers import (
+    Choice,
+    Explanation,
+    ItemReason,
+    Recommendation,
+    RecommendedItem,
+    Routing,
+)
+from adamroute.recommender.nodes import READY, Nodes
+from adamroute.recommender.steps import Facts, History, Prepared, Ranked, Steps, ranked
+from adamroute.recommender.trip import Clock, Trip
+from adamroute.routing.policy_string import Auto, Forced, RoutingPolicy, Static, parse_policy
+from adamroute.routing.student import RoutingInput
+from adamroute.teacher.context import Contexts
+from adamroute.theta import ALPHAS
+
+RESERVE_S = 0.25  # kept for retrieval and order where the teacher is given the rest of the time
+RECENT = 32  # calls of the teacher whose slowest says how long the next may take
+READY_S = 5.0  # a node that does not answer a ping within this is not ready
+SHOWN = 20  # items of an answer where nobody says how many
+
+
+class Asking(TypedDict, total=False):
+    """What a shopper may send; each may be left out or None."""
+
+    query: str | None  # absent: the preference text takes its place
+    user_id: str | None
+    history: History | None  # wins over what is stored; earliest first
+    preferences: PreferenceProfile | None  # wins over what the history says
+
+
+class RecommenderNode(Protocol):
+    """The path as the HTTP interface knows it, in this process or another."""
+
+    async def recommend(
+        self,
+        *,
+        policy: str = "auto",
+        n: int | None = None,
+        time_s: float | None = None,
+        **asking: Unpack[Asking],
+    ) -> Recommendation: ...
+
+    async def route(
+        self, *, policy: str = "auto", time_s: float | None = None, **asking: Unpack[Asking]
+    ) -> Routing: ...
+
+    async def ready(self) -> dict[str, str]: ...
+
+
+class Recommender(Steps):
+    """RecommenderNode over one index, one snapshot of the users, and the nodes."""
+
+    def __init__(
+        self, contexts: Contexts, facts: Facts, nodes: Nodes, clock: Clock = time.monotonic
+    ) -> None:
+        super().__init__(contexts, facts)
+        self._nodes = nodes
+        self._clock = clock
+        self._teacher_s: deque[float] = deque(maxlen=RECENT)
+
+    async def recommend(
+        self,
+        *,
+        policy: str = "auto",
+        n: int | None = None,
+        time_s: float | None = None,
+        **asking: Unpack[Asking],
+    ) -> Recommendation:
+        """The `n` best items under the theta that the policy chooses.
+
+        `time_s` is what the request may take: the teacher is not asked where it would be late.
+        RequestError names the argument that cannot be used.
+        """
+        if n is not None and not 1 <= n <= self.facts.tau:  # the default may exceed it
+            raise RequestError("n", f"n: at most tau = {self.facts.tau} items, got {n}")
+        trip = Trip(self._clock, time_s)
+        policy_, request = self._admitted(policy, asking, trip)
+        choice, prepared = await self._choose_and_prepare(policy_, request, trip)
+        with trip.stage("recall"):
+            found = self.retrieve(prepared, choice.theta)
+            case = self.case(prepared, found)
+        graded = await trip.time("score", self._nodes.reranker.grade(case))
+        items = self._items(ranked(found, graded.grades), SHOWN if n is None else n)
+        head = self._routing(request, choice, trip)
+        return Recommendation(**vars(head), items=items, scorer=dict(graded.counts))
+
+    async def route(
+        self, *, policy: str = "auto", time_s: float | None = None, **asking: Unpack[Asking]
+    ) -> Routing:
+        """Theta alone; arguments and errors as `recommend`."""
+        trip = Trip(self._clock, time_s)
+        policy_, request = self._admitted(policy, asking, trip)
+        prepared = self._encoded(request, trip) if self.facts.reads_vectors else None
+        return self._routing(request, await self._choose(policy_, request, prepared, trip), trip)
+
+    async def explain(
+        self, *, policy: str = "auto", n: int | None = None, **asking: Unpack[Asking]
+    ) -> Explanation:
+        """A recommendation with the numbers behind it; arguments and errors as `recommend`."""
+        shown = await self.recommend(policy=policy, n=n, **asking)
+        (prepared,) = self.prepare([self.admit(**asking)])
+        context = prepared.context
+        routed = await self._nodes.router.route(context.routing)
+        taught = shown.source.startswith("teacher")
+        steps = (await self._nodes.teacher.decide(context.request)).steps if taught else ()
+        return Explanation(
+            recommendation=shown,
+            alpha_probs=dict(zip(ALPHAS, routed.alpha_probs.tolist(), strict=True)),
+            profile=context.profile,
+            neighbours={n.user_id: n.similarity for n in context.neighbours},
+            reasons=await self._reasons(prepared, shown),
+            teacher_steps=steps,
+        )
+
+    async def ready(self) -> dict[str, str]:
+        """Name to "ready" or what is wrong, for each part; they are asked at the same time."""
+        pings = {name: node.ping() for name, node in self._nodes.named().items()}
+        states = await asyncio.gather(*(_state(ping) for ping in pings.values()))
+        return {"recommender": READY, **dict(zip(pings, states, strict=True))}
+
+    def _admitted(self, policy: str, asking: Asking, trip: Trip) -> tuple[RoutingPolicy, Request]:
+        parsed = parse_policy(policy, self.facts.tau)
+        with trip.stage("profile"):
+            return parsed, self.admit(**asking)
+
+    def _encoded(self, request: Request, trip: Trip) -> Prepared:
+        with trip.stage("encode"):
+            return self.prepare([request])[0]
+
+    async def _choose_and_prepare(
+        self, policy: RoutingPolicy, request: Request, trip: Trip
+    ) -> tuple[Choice, Prepared]:
+        """Encoding and routing at the same time, unless the router reads the vectors."""
+        if self.facts.reads_vectors:
+            prepared = self._encoded(request, trip)
+            return await self._choose(policy, request, prepared, trip), prepared
+        choosing = asyncio.create_task(self._choose(policy, request, None, trip))
+        try:
+            await asyncio.sleep(0)  # the router's call leaves before this process is busy
+            prepared = self._encoded(request, trip)
+            return await choosing, prepared
+        finally:
+            choosing.cancel()
+
+    async def _choose(
+        self, policy: RoutingPolicy, request: Request, prepared: Prepared | None, trip: Trip
+    ) -> Choice:
+        match policy:
+            case Static(theta):
+                return Choice(theta=theta, source="static")
+            case Forced("teacher"):
+                return await self._taught(request, trip)
+            case Forced():
+                return await self._routed(request, prepared, trip)
+            case Auto():
+                return await self._cascade(policy, request, prepared, trip)
+
+    async def _routed(self, request: Request, prepared: Prepared | None, trip: Trip) -> Choice:
+        if prepared is None:
+            (profile,) = self.contexts.profiles([request])
+            asked = RoutingInput(request.query, profile, None)
+        else:
+            asked = prepared.context.routing
+        routed = await trip.time("route", self._nodes.router.route(asked))
+        return Choice(theta=routed.theta, source="student", confidence=routed.confidence)
+
+    async def _taught(self, request: Request, trip: Trip) -> Choice:
+        answer = await trip.time("teacher", self._nodes.teacher.decide(request))
+        self._teacher_s.append(answer.ms / 1000.0)
+        return Choice(
+            theta=answer.theta,
+            source=answer.source,
+            teacher_fallbacks=answer.fallbacks,
+            llm_calls=answer.llm_calls,
+            llm_tokens=answer.tokens,
+        )
+
+    async def _cascade(
+        self, policy: Auto, request: Request, prepared: Prepared | None, trip: Trip
+    ) -> Choice:
+        """The student, or the teacher where it is better and there is time for it."""
+        student = await self._routed(request, prepared, trip)
+        confidence = student.confidence
+        assert confidence is not None  # the student always has one
+        limit = self.facts.threshold if policy.threshold is None else policy.threshold
+        student = replace(student, threshold=limit)
+        left_s = None if trip.left_s is None else trip.left_s - RESERVE_S
+        time_left = left_s is None or left_s > max(self._teacher_s, default=0.0)
+        verdict = self.verdict(policy, confidence, request, time_left=time_left)
+        if not verdict.ask_teacher:
+            return replace(student, fallback=skipped(verdict.skipped))
+        try:
+            async with asyncio.timeout(left_s):
+                teacher = await self._taught(request, trip)
+        except (TimeoutError, BusyError):  # too slow, its queue full, or its replica restarting
+            return replace(student, fallback=skipped("budget"))
+        return replace(teacher, confidence=confidence, threshold=limit, fallback=verdict.fallback)
+
+    def _items(self, answer: Ranked, n: int) -> tuple[RecommendedItem, ...]:
+        found, index = answer.candidates, self.contexts.index
+        return tuple(
+            RecommendedItem(
+                item_id=index.ids[row],
+                title=index.titles[row],
+                image=index.images[row],
+                score=float(answer.expected[k]),
+                levels=tuple(answer.grades[k].tolist()),
+                text_rank=int(found.text_ranks[k]),
+                mm_rank=int(found.mm_ranks[k]),
+                origin=found.origin[k],
+            )
+            for k, row in zip(answer.order[:n], found.rows[answer.order[:n]].tolist(), strict=True)
+        )
+
+    async def _reasons(self, prepared: Prepared, shown: Recommendation) -> tuple[ItemReason, ...]:
+        """Scores and shares of the items that were shown."""
+        found = self.retrieve(prepared, shown.theta)
+        shares = await self._nodes.reranker.shares(self.case(prepared, found))
+        place = {self.contexts.index.ids[row]: k for k, row in enumerate(found.rows.tolist())}
+        return tuple(
+            ItemReason(item, float(found.text_scores[k]), float(found.mm_scores[k]), shares[k])
+            for item, k in ((item, place[item.item_id]) for item in shown.items)
+        )
+
+    def _routing(self, request: Request, choice: Choice, trip: Trip) -> Routing:
+        return Routing(
+            **vars(choice),
+            request_id=request.request_id,
+            user=request.user,
+            calibrated_on=self.facts.calibrated_on,
+            certified=self.facts.standing.certified,
+            timings_ms=trip.ms(),
+            versions=self.facts.versions,
+        )
+
+
+def skipped(reason: str | None) -> str | None:
+    """The one stable form of a fallback that did not happen."""
+    return None if reason is None else f"fallback_skipped: {reason}"
+
+
+async def _state(ping: Awaitable[str]) -> str:
+    try:
+        return await asyncio.wait_for(ping, READY_S)
+    except (TimeoutError, AdamrouteError) as error:
+        return f"not ready: {error}" if str(error) else "not ready: no answer"
