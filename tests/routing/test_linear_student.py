@@ -24,6 +24,10 @@ def student_of(surface: np.ndarray) -> LinearStudent:
     return LinearStudent(weights, np.zeros(surface.size), BINS)
 
 
+def of(*vector: float) -> RoutingInput:
+    return RoutingInput("any", NOBODY, np.array(vector, dtype=np.float32))
+
+
 def ask(student: LinearStudent, *vector: float) -> Theta:
     return student.predict([RoutingInput("any", NOBODY, np.array(vector, dtype=np.float32))])[
         0
@@ -35,9 +39,7 @@ def test_alpha_is_the_likeliest_marginal_and_the_budget_the_likeliest_given_it()
     surface[2] = [0.2, 0.3]  # marginal .5, though the largest single bin is alpha .8, K = 20
     surface[8] = [0.4, 0.0]
     surface[5] = [0.1, 0.0]
-    found = student_of(surface).predict(
-        [RoutingInput("any", NOBODY, np.array([1, 0, 0], np.float32))]
-    )[0]
+    found = student_of(surface).predict([of(1, 0, 0)])[0]
     assert found.theta == Theta(0.2, 40)
     assert found.alpha_probs[[2, 5, 8]] == pytest.approx([0.5, 0.1, 0.4], abs=2e-5)
     assert found.budget_probs == pytest.approx([0.4, 0.6])
@@ -47,9 +49,7 @@ def test_alpha_is_the_likeliest_marginal_and_the_budget_the_likeliest_given_it()
 def test_output_below_zero_is_clipped_and_what_is_left_sums_to_one() -> None:
     surface = np.full(BINS.shape, -0.1)
     surface[9] = [0.5, 0.5]
-    found = student_of(surface).predict(
-        [RoutingInput("any", NOBODY, np.array([1, 0, 0], np.float32))]
-    )[0]
+    found = student_of(surface).predict([of(1, 0, 0)])[0]
     assert found.alpha_probs.sum() == pytest.approx(1.0)
     assert found.alpha_probs[0] == pytest.approx(FLOOR / (1.0 + 10 * FLOOR))
 

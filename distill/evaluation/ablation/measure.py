@@ -27,7 +27,6 @@ from adamroute.distill.evaluation.ablation.variants import (
     FIXED_ALPHAS,
     SWITCHES,
     LooksKept,
-    RecallOrder,
     fixed_theta,
     switched,
 )
@@ -47,6 +46,7 @@ from adamroute.distill.evaluation.outcomes import (
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS
 from adamroute.errors import LabelError
 from adamroute.progress import Advance, Progress
+from adamroute.reranking.reranker import RetrievalOrder
 from adamroute.retrieval.dual import Origin
 from adamroute.retrieval.replay import recalled
 from adamroute.retrieval.search_index import SearchIndex
@@ -175,7 +175,7 @@ def _methods(bench: Bench, advance: Advance) -> dict[RowName, Outcomes]:
     full, recall = choices["full"], bench.index.recall
     add("no_augmentation", full, desk.variant(collaborative=[()] * n))
     add("no_attribute_filter", full, desk.variant(recall=LooksKept(recall.text, recall.mm)))
-    add("no_preference_scoring", full, desk.variant(scorer=RecallOrder()))
+    add("no_preference_scoring", full, desk.variant(scorer=RetrievalOrder()))
     return results
 
 

@@ -16,8 +16,6 @@ from pydantic import JsonValue
 
 from adamroute.config import Config
 from adamroute.distill.evaluation.ablation.schema import AblationName
-from adamroute.reranking.features import Case
-from adamroute.reranking.reranker import GRADES, Grades
 from adamroute.retrieval.dual import Candidates, DualRetriever, Origin
 from adamroute.teacher.constants import BLIND_BUDGET
 from adamroute.theta import Theta
@@ -57,26 +55,3 @@ class LooksKept(DualRetriever):
             "both" if origin == "text" else origin for origin in found.origin
         )
         return replace(found, origin=kept)
-
-
-class RecallOrder:
-    """Reranker without preferences: candidates stay in the order in which recall gave them.
-
-    That is by the better of their two ranks; the neighbours' items come last.
-    """
-
-    @property
-    def hash(self) -> str:
-        return "recall-order"
-
-    @property
-    def counts(self) -> Mapping[str, float]:
-        """Nothing to say."""
-        return {}
-
-    def score(self, case: Case) -> Grades:
-        """All mass on the first and the last level, the last one's falling with the place."""
-        levels = np.zeros((len(case.candidates), len(GRADES)))
-        levels[:, -1] = 1.0 - np.arange(len(levels)) / max(len(levels), 1)
-        levels[:, 0] = 1.0 - levels[:, -1]
-        return levels

@@ -12,11 +12,11 @@ from adamroute.distill.evaluation.ablation.variants import (
     FIXED_ALPHAS,
     SWITCHES,
     LooksKept,
-    RecallOrder,
     fixed_theta,
     switched,
 )
 from adamroute.reranking.features import Case
+from adamroute.reranking.reranker import RetrievalOrder
 from adamroute.theta import Theta
 from tests.distill.worlds import desk, items, requests
 
@@ -67,7 +67,7 @@ def test_without_attribute_filtering_the_same_items_keep_their_looks() -> None:
 
 
 def test_without_preference_scoring_items_stay_in_the_order_of_recall() -> None:
-    known, at = requests(), desk(requests()).variant(scorer=RecallOrder())
+    known, at = requests(), desk(requests()).variant(scorer=RetrievalOrder())
     recall, _ = items()
     for b in range(len(known)):
         found = recall.search(known.text_vectors[b], known.mm_vectors[b], THETA)
@@ -82,7 +82,7 @@ def test_the_levels_of_the_recall_order_are_probabilities() -> None:
     known = requests()
     found = recall.search(known.text_vectors[0], known.mm_vectors[0], THETA)
     case = Case("q", PreferenceProfile(), found, np.zeros((len(found), 1)), ("",) * len(found))
-    levels = RecallOrder().score(case)
+    levels = RetrievalOrder().score(case)
     assert levels.shape == (len(found), 5)
     assert np.allclose(levels.sum(axis=1), 1.0)
     assert levels.min() >= 0.0
