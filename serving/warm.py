@@ -15,6 +15,7 @@ import numpy as np
 from adamroute.assembly import load_index, load_reranker, load_served_teacher
 from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.config import Config
+from adamroute.encoders.remembered import RememberedTexts
 from adamroute.reranking.features import FEATURES, Case
 from adamroute.reranking.reranker import Reranker
 from adamroute.retrieval.dual import Candidates
@@ -30,6 +31,7 @@ def warm_index(config: Config) -> SearchIndex:
     """On one thread; ConfigError where FAISS wants a GPU it lacks."""
     index = load_index(config.stage("index"), SMALL_THREADS, device=config.serve.retrieval_device)
     index.encode([WARM_UP])
+    index.text_encoder = RememberedTexts(index.text_encoder)
     return index
 
 
