@@ -67,10 +67,11 @@ coverage: ## What `test` and `test-engines` covered together: at least 90 %
 	$(BIN)/coverage combine --keep --data-file=.coverage.joined .coverage .coverage.engines
 	$(BIN)/coverage report --data-file=.coverage.joined --skip-covered --fail-under=90
 
-check: $(STAMP) ## Format, lint, types, tests
+check: $(STAMP) ## Format, lint, types, layers, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(MAKE) test
 
 clean: ## Remove what runs made (not the environments)
