@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from adamroute.errors import ModelError
 from adamroute.stages import digest, file_hash
 
 # What a checkpoint needs; a hub repository may hold the same weights in other formats as well.
-FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt")
+FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
 WEIGHTS = "*.safetensors"
 
 
@@ -27,11 +28,34 @@ def find_checkpoint(model: str, *, allow_download: bool, setting: str) -> Checkp
     A folder is named by the sha256 of its files: about a second for each GB, so that other weights
     under the same path are never taken for those that an index was built with.
     """
+    folder = checkpoint_folder(model, allow_download=allow_download, setting=setting)
+    return Checkpoint(folder, _name(model, folder))
+
+
+def checkpoint_folder(model: str, *, allow_download: bool, setting: str) -> Path:
+    """As find_checkpoint, but the folder alone: no weights are read."""
     folder = Path(model)
-    if folder.is_dir():
-        return Checkpoint(folder, f"{folder.resolve().name}@{_content(folder, setting)}")
-    snapshot = _snapshot(model, allow_download, setting)
-    return Checkpoint(snapshot, f"{model}@{snapshot.name[:16]}")
+    if not folder.is_dir():
+        return _snapshot(model, allow_download, setting)
+    if not any(folder.rglob(WEIGHTS)):
+        raise ModelError(
+            f"{setting}: {folder} holds no {WEIGHTS}, so it is no checkpoint. "
+            "Give a hub id or a folder that save_pretrained wrote"
+        )
+    return folder
+
+
+def fingerprint(model: str) -> str:
+    """What weights the name of a model stands for just now, for the keys of stages.
+
+    The name that find_checkpoint would give it, or `model` itself where this machine has neither
+    such a folder nor such a hub id in its cache. A process reads a file again where it changed.
+    """
+    try:
+        folder = checkpoint_folder(model, allow_download=False, setting="model")
+    except ModelError:
+        return model
+    return _name(model, folder)
 
 
 def device() -> str:
@@ -41,14 +65,22 @@ def device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _content(folder: Path, setting: str) -> str:
+def _name(model: str, folder: Path) -> str:
+    if not Path(model).is_dir():
+        return f"{model}@{folder.name[:16]}"
     files = sorted(path for kind in ("*.json", WEIGHTS) for path in folder.rglob(kind))
-    if not any(path.match(WEIGHTS) for path in files):
-        raise ModelError(
-            f"{setting}: {folder} holds no {WEIGHTS}, so it is no checkpoint. "
-            "Give a hub id or a folder that save_pretrained wrote"
-        )
-    return digest({path.relative_to(folder).as_posix(): file_hash(path) for path in files})
+    found = {path.relative_to(folder).as_posix(): _hash(path) for path in files}
+    return f"{folder.resolve().name}@{digest(found)}"
+
+
+def _hash(path: Path) -> str:
+    state = path.stat()
+    return _hash_of(path.resolve(), state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _hash_of(path: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001 - they are the key
+    return file_hash(path)
 
 
 def _snapshot(model: str, allow_download: bool, setting: str) -> Path:

@@ -95,6 +95,7 @@ class VllmConfig(Section):
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     enforce_eager: bool = False  # no CUDA graphs: slower, starts sooner
     images: Annotated[int, Field(ge=0)] = 0  # most images a prompt
+    allow_download: bool = False  # may a hub id be fetched that is not in the local cache?
 
 
 class LlmConfig(Section):
@@ -142,9 +143,13 @@ class LlmConfig(Section):
 
 
 # What decides when and where a call runs and what it costs, never what it says: not in stage keys.
-LLM_OPERATION = frozenset(
-    {"base_url", "key_env", "timeout_s", "retries", "concurrency", "price_in", "price_out"}
-)
+LLM_OPERATION: dict[str, bool | set[str]] = {
+    **dict.fromkeys(
+        ("base_url", "key_env", "timeout_s", "retries", "concurrency", "price_in", "price_out"),
+        True,
+    ),
+    "vllm": {"allow_download"},
+}
 
 
 class TeacherConfig(Section):
@@ -168,7 +173,7 @@ class TeacherConfig(Section):
 
     def settings(self) -> dict[str, JsonValue]:
         """What labels depend on: all but how a language model is reached and what it costs."""
-        return self.model_dump(mode="json", exclude={"llm": set(LLM_OPERATION)})
+        return self.model_dump(mode="json", exclude={"llm": LLM_OPERATION})
 
 
 class LabelConfig(Section):
@@ -221,7 +226,7 @@ class ProfilerConfig(Section):
 
     def settings(self) -> dict[str, JsonValue]:
         """What profiles depend on: all but how the model is reached and what it costs."""
-        return self.model_dump(mode="json", exclude={"llm": set(LLM_OPERATION)})
+        return self.model_dump(mode="json", exclude={"llm": LLM_OPERATION})
 
 
 class LlmGradesConfig(Section):

@@ -9,16 +9,17 @@ ask for the failed ones again, delete the stage's manifest and run it once more.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from adamroute.catalogue.item_profiles import FOLDER, PROFILES_FILE, STAGE, Attribute, ProfileRow
 from adamroute.catalogue.shop import Item
 from adamroute.config import Config, ProfilerConfig
 from adamroute.errors import ConfigError
-from adamroute.llm.chat import Ask, ChatEngine, Reply
+from adamroute.llm.chat import Ask, ChatEngine, Reply, ReplyForm
 from adamroute.llm.fence import clean
 from adamroute.llm.prompts import Prompt, prompts
 from adamroute.progress import Progress
@@ -40,35 +41,21 @@ MOST = 12  # attributes an item
 NAME_CHARS, VALUE_CHARS, SUMMARY_CHARS = 30, 60, 200
 CHUNK = 64  # items an engine call, between two steps of the progress bar
 REPLIES_FILE = "profile_replies.sqlite"
-SCHEMA: Mapping[str, JsonValue] = {
-    "type": "object",
-    "properties": {
-        "attributes": {
-            "type": "array",
-            "maxItems": MOST,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "minLength": 1, "maxLength": NAME_CHARS},
-                    "value": {"type": "string", "minLength": 1, "maxLength": VALUE_CHARS},
-                    "visual": {"type": "boolean"},
-                },
-                "required": ["name", "value", "visual"],
-                "additionalProperties": False,
-            },
-        },
-        "summary": {"type": "string", "maxLength": SUMMARY_CHARS},
-    },
-    "required": ["attributes", "summary"],
-    "additionalProperties": False,
-}
 
 
-class _Profile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class ItemAttribute(ReplyForm):
+    """One thing that the model says of an item."""
 
-    attributes: tuple[Attribute, ...] = Field(max_length=MOST)
-    summary: str
+    name: Annotated[str, Field(min_length=1, max_length=NAME_CHARS)]
+    value: Annotated[str, Field(min_length=1, max_length=VALUE_CHARS)]
+    visual: bool  # a photo shows it
+
+
+class ItemProfile(ReplyForm):
+    """What the model says of an item."""
+
+    attributes: Annotated[list[ItemAttribute], Field(max_length=MOST)]
+    summary: Annotated[str, Field(max_length=SUMMARY_CHARS)]
 
 
 def run_profile(config: Config, progress: Progress, engine: ChatEngine | None = None) -> Manifest:
@@ -135,7 +122,7 @@ def profile_items(
     return rows, counts
 
 
-def item_ask(item: Item, max_tokens: int) -> Ask:
+def item_ask(item: Item, max_tokens: int) -> Ask[ItemProfile]:
     """Photo and fenced listing of one item."""
     prompt = profile_prompt()
     return Ask(
@@ -144,7 +131,7 @@ def item_ask(item: Item, max_tokens: int) -> Ask:
         user=prompt.part(
             "user", photo=item.image is not None, listing=item.text, listing_limit=LISTING_LIMIT
         ),
-        schema=SCHEMA,
+        form=ItemProfile,
         max_tokens=max_tokens,
         images=() if item.image is None else (item.image,),
     )
@@ -155,13 +142,10 @@ def profile_prompt() -> Prompt:
     return prompts(Path(__file__).with_name("prompts"))[PROMPT]
 
 
-def _row(item: Item, reply: Reply) -> ProfileRow:
-    if reply.failure is not None:
+def _row(item: Item, reply: Reply[ItemProfile]) -> ProfileRow:
+    said = reply.value
+    if said is None:
         return ProfileRow(item_id=item.item_id, source="embedded", failure=reply.failure)
-    try:
-        said = _Profile.model_validate(reply.value)
-    except ValidationError:  # an engine that let through what the schema forbids
-        return ProfileRow(item_id=item.item_id, source="embedded", failure="reply_wrong_schema")
     found = {}
     for attribute in said.attributes:
         name = clean(attribute.name, NAME_CHARS).lower()

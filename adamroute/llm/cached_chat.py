@@ -15,11 +15,11 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from adamroute.errors import ArtifactError
-from adamroute.llm.chat import Ask, ChatEngine, Reply
+from adamroute.llm.chat import Ask, ChatEngine, Form, Reply
 from adamroute.stages import file_hash
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
@@ -43,25 +43,26 @@ class CachedChat:
     def check(self) -> None:
         self.engine.check()
 
-    def chat(self, asks: Sequence[Ask]) -> list[Reply]:
+    def chat(self, asks: Sequence[Ask[Form]]) -> list[Reply[Form]]:
         """Kept replies where there are, the engine's elsewhere; equal asks are sent once.
 
         ArtifactError where the file is no cache of ours.
         """
         keys = [self._key(ask) for ask in asks]
-        known = self._read(keys)
-        missing = {k: ask for k, ask in zip(keys, asks, strict=True) if k not in known}
+        wanted = dict(zip(keys, asks, strict=True))
+        known = self._read(wanted)
+        missing = {key: ask for key, ask in wanted.items() if key not in known}
         fresh = dict(zip(missing, self.engine.chat(list(missing.values())), strict=True))
         self._keep(fresh)
         return [known.get(key) or fresh[key] for key in keys]
 
-    def _read(self, keys: Sequence[str]) -> dict[str, Reply]:
+    def _read(self, wanted: Mapping[str, Ask[Form]]) -> dict[str, Reply[Form]]:
         with self._base() as base:
-            found = {key: base.execute(_FIND, (key,)).fetchone() for key in keys}
-        return {key: Reply(**json.loads(row[0])) for key, row in found.items() if row}
+            found = {key: base.execute(_FIND, (key,)).fetchone() for key in wanted}
+            return {key: _reply(row[0], wanted[key]) for key, row in found.items() if row}
 
-    def _keep(self, fresh: Mapping[str, Reply]) -> None:
-        good = [(k, json.dumps(asdict(r))) for k, r in fresh.items() if r.failure is None]
+    def _keep(self, fresh: Mapping[str, Reply[Form]]) -> None:
+        good = [(key, _row(reply)) for key, reply in fresh.items() if reply.failure is None]
         if good:
             with self._base() as base:
                 base.executemany(_KEEP, good)
@@ -74,18 +75,28 @@ class CachedChat:
             with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as base, base:
                 base.execute(_TABLE)
                 yield base
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:  # value: a row of another form
             raise ArtifactError(
                 f"{self.path}: the cache of replies can't be used ({error}). "
                 "Delete the file; replies are then asked for again"
             ) from error
 
-    def _key(self, ask: Ask) -> str:
+    def _key(self, ask: Ask[Form]) -> str:
         whole = [
-            self.name, self.decoding, ask.system, ask.user, ask.schema, ask.max_tokens,
-            [_content(image) for image in ask.images],
+            self.name, self.decoding, ask.system, ask.user, ask.form.schema_sent(),
+            ask.max_tokens, [_content(image) for image in ask.images],
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _row(reply: Reply[Form]) -> str:
+    value = reply.value and reply.value.model_dump(mode="json")
+    return json.dumps({**vars(reply), "value": value})
+
+
+def _reply(row: str, ask: Ask[Form]) -> Reply[Form]:
+    kept = json.loads(row)
+    return Reply(**{**kept, "value": ask.form.model_validate(kept["value"])})
 
 
 def _content(image: Path) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from threading import Lock
 
 from adamroute.config import LlmConfig
-from adamroute.llm.chat import Ask, ChatEngine, Reply
+from adamroute.llm.cached_chat import CachedChat
+from adamroute.llm.chat import Ask, ChatEngine, Form, Reply
 
 
 class LazyChat:
@@ -34,7 +35,7 @@ class LazyChat:
                 engine.check()
                 self._ready = engine
 
-    def chat(self, asks: Sequence[Ask]) -> list[Reply]:
+    def chat(self, asks: Sequence[Ask[Form]]) -> list[Reply[Form]]:
         """EngineError where the engine can't be used at all."""
         if not asks:
             return []
@@ -48,11 +49,8 @@ def chat_engine(config: LlmConfig, replies: Path | None = None) -> ChatEngine:
     engine = LazyChat(config.name, lambda: _built(config))
     if replies is None:
         return engine
-    from adamroute.llm.cached_chat import CachedChat
-
-    return CachedChat(
-        engine, replies, decoding=f"greedy, thinking {config.thinking}, dtype {config.vllm.dtype}"
-    )
+    decoding = f"greedy, thinking {config.thinking}, dtype {config.vllm.dtype}"
+    return CachedChat(engine, replies, decoding)
 
 
 def _built(config: LlmConfig) -> ChatEngine:

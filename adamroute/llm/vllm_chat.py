@@ -11,9 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from adamroute.errors import ModelError
-from adamroute.llm.chat import Ask, Reply
-from adamroute.llm.messages import Message, messages_of
-from adamroute.llm.replies import KEPT_ERROR, Cost, failed, reply_of
+from adamroute.llm.chat import Ask, Form, Reply
+from adamroute.llm.exchange import KEPT_ERROR, Cost, Message, failed, messages_of, reply_of
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput, SamplingParams
@@ -34,11 +33,11 @@ class VllmChat:
     def check(self) -> None:
         """Nothing to look at: an engine that loaded can chat."""
 
-    def chat(self, asks: Sequence[Ask]) -> list[Reply]:
+    def chat(self, asks: Sequence[Ask[Form]]) -> list[Reply[Form]]:
         """One reply an ask; an ask that the engine refuses fails alone."""
         start = time.perf_counter()
         written: dict[int, list[Message]] = {}
-        replies: dict[int, Reply] = {}
+        replies: dict[int, Reply[Form]] = {}
         for place, ask in enumerate(asks):
             try:
                 written[place] = messages_of(ask)
@@ -52,7 +51,7 @@ class VllmChat:
         return [replies[place] for place in range(len(asks))]
 
     def _run(
-        self, asks: Sequence[Ask], messages: Sequence[list[Message]]
+        self, asks: Sequence[Ask[Form]], messages: Sequence[list[Message]]
     ) -> list[RequestOutput | str]:
         """Outputs of a batch, or what went wrong; a batch that is refused is tried one by one."""
         if not asks:
@@ -73,17 +72,17 @@ class VllmChat:
         return [self._run([a], [m])[0] for a, m in zip(asks, messages, strict=True)]
 
 
-def _sampling(ask: Ask) -> SamplingParams:
+def _sampling(ask: Ask[Form]) -> SamplingParams:
     from vllm import SamplingParams
     from vllm.sampling_params import StructuredOutputsParams
 
-    shape = StructuredOutputsParams(json=dict(ask.schema))
+    shape = StructuredOutputsParams(json=ask.form.schema_sent())
     return SamplingParams(temperature=0.0, max_tokens=ask.max_tokens, structured_outputs=shape)
 
 
-def _reply(output: RequestOutput | str, ask: Ask, ms: float) -> Reply:
+def _reply(output: RequestOutput | str, ask: Ask[Form], ms: float) -> Reply[Form]:
     if isinstance(output, str):
         return failed("engine_error", output, Cost(ms=ms))
     told = output.outputs[0]
     cost = Cost(len(output.prompt_token_ids or ()), len(told.token_ids), ms)
-    return reply_of(told.text, ask.schema, cost, truncated=told.finish_reason == "length")
+    return reply_of(told.text, ask.form, cost, truncated=told.finish_reason == "length")

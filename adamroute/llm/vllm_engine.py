@@ -10,8 +10,9 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
+from adamroute.checkpoints import checkpoint_folder
 from adamroute.config import VllmConfig
-from adamroute.errors import EngineError
+from adamroute.errors import EngineError, ModelError
 from adamroute.hardware import GIB
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ COMPACT_JSON = {"backend": "xgrammar", "disable_any_whitespace": True}
 
 @cache
 def load_engine(model: str, settings: VllmConfig) -> LLM:
-    """The engine of a hub id or folder. EngineError, with what to do, where it can't start."""
+    """The engine of a hub id or folder. EngineError, with what to do, where it can't start.
+
+    vLLM is given a folder, never a hub id, so it fetches nothing by itself.
+    """
     # The engine core in this process: starts ten times sooner, and its schedule, so its
     # batches and its last bits, no longer depend on a second process's timing.
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
@@ -40,8 +44,14 @@ def load_engine(model: str, settings: VllmConfig) -> LLM:
             "Run: pip install '.[gpu]' in the checkout, or use engine: openai with a server"
         ) from error
     try:
+        folder = checkpoint_folder(
+            model, allow_download=settings.allow_download, setting="vllm.model"
+        )
+    except ModelError as error:
+        raise EngineError(str(error)) from error
+    try:
         return LLM(
-            model=model,
+            model=str(folder),
             max_model_len=settings.max_model_len,
             gpu_memory_utilization=settings.gpu_memory_utilization,
             kv_cache_memory_bytes=int(settings.kv_cache_gib * GIB)

@@ -8,9 +8,12 @@ list of layers, whose last state the head turns into logits with nothing in betw
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adamroute.checkpoints import find_checkpoint
 from adamroute.errors import ModelError
+from adamroute.routing import smollm
 from adamroute.routing.student_prompt import Encode
 
 if TYPE_CHECKING:
@@ -39,10 +42,12 @@ def load_backbone(name: str, layers: int, *, allow_download: bool = False) -> Ba
     ModelError where weights are missing, damaged, of another shape, or have fewer layers.
     """
     if name == PACKAGED:
-        from adamroute.routing.smollm import packaged
-
-        return packaged(layers)
-    return _pretrained(name, layers, allow_download)
+        check_layers(name, layers, smollm.LAYERS)
+        weights, folder = f"{PACKAGED}@{smollm.SHA256}", smollm.smollm2_folder(layers)
+    else:
+        found = find_checkpoint(name, allow_download=allow_download, setting="student.backbone")
+        weights, folder = found.name, found.folder
+    return _pretrained(name, weights, folder, layers)
 
 
 def encoder_of(tokenizer: Tokenizer) -> Encode:
@@ -60,16 +65,15 @@ def check_layers(name: str, layers: int, present: int) -> None:
         )
 
 
-def _pretrained(name: str, layers: int, allow_download: bool) -> Backbone:
+def _pretrained(name: str, weights: str, folder: Path, layers: int) -> Backbone:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
-    from adamroute.checkpoints import find_checkpoint
-
-    found = find_checkpoint(name, allow_download=allow_download, setting="student.backbone")
+    disable_progress_bar()
     try:
-        model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=torch.float32).eval()
-        wrapper = AutoTokenizer.from_pretrained(found.folder)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        wrapper = AutoTokenizer.from_pretrained(folder)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"backbone '{name}': no causal language model with a tokenizer ({error}). "
@@ -82,7 +86,7 @@ def _pretrained(name: str, layers: int, allow_download: bool) -> Backbone:
     if pad is None or pad == eos:  # any other id will do: padded positions are never read
         pad = 0 if eos != 0 else 1
     context = int(model.config.max_position_embeddings)
-    return Backbone(name, found.name, model, wrapper.backend_tokenizer, eos, int(pad), context)
+    return Backbone(name, weights, model, wrapper.backend_tokenizer, eos, int(pad), context)
 
 
 def _cut(name: str, model: Any, layers: int) -> None:

@@ -17,25 +17,22 @@ from adamroute.catalogue.item_words import words_in
 from adamroute.catalogue.preferences import PHRASES, preference_text
 from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.catalogue.shop import TimeMeaning
-from adamroute.llm.asking import Heard, Question, T, hear
-from adamroute.llm.chat import Ask, ChatEngine
-from adamroute.llm.fence import ITEM_LIMIT, QUERY_LIMIT
+from adamroute.llm.asking import Heard, Question, hear
+from adamroute.llm.chat import Ask, ChatEngine, Form
+from adamroute.llm.fence import ITEM_LIMIT, QUERY_LIMIT, clean
 from adamroute.llm.prompts import prompts
 from adamroute.teacher.context import Context
 from adamroute.teacher.evidence_policy import NO_NEIGHBOURS
 from adamroute.teacher.llm_replies import (
-    Setting,
-    Stand,
-    read_profile,
-    read_setting,
-    read_stand,
-    stand_problem,
-)
-from adamroute.teacher.llm_schemas import (
-    Schema,
-    preferences_schema,
-    pseudo_query_schema,
-    theta_schema,
+    MAX_REASON,
+    PreferencesReply,
+    QueriesReply,
+    ThetaReply,
+    Verdict,
+    flaws_in_words,
+    queries_form,
+    theta_form,
+    verdicts,
 )
 from adamroute.teacher.llm_views import CHOICES, Listings, friends, steps
 from adamroute.teacher.neighbours import known_then
@@ -45,7 +42,6 @@ from adamroute.theta import Bins, Theta
 
 CHOICE_LIMIT = 200  # characters of a listing in a history
 GLANCE_LIMIT = 100  # of one in a neighbour's
-REASON_LIMIT = 200
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ class LlmPolicy:
         likings = [Liking(draft) for draft in drafts]
         for place, said in zip(asked, heard, strict=True):
             fallbacks = _named("preferences", said)
-            profile = drafts[place] if said.value is None else said.value
+            profile = drafts[place] if said.value is None else said.value.profile()
             likings[place] = Liking(profile, fallbacks, said.calls)
         return likings
 
@@ -103,54 +99,58 @@ class LlmPolicy:
             for said, turn in zip(heard, turns, strict=True)
         ]
 
-    def _preferences(self, request: Request) -> Question[PreferenceProfile]:
+    def _preferences(self, request: Request) -> Question[PreferencesReply]:
         choices = self.listings.choices(request.history, CHOICES)
         ask = self._ask(
-            "preferences", preferences_schema(),
+            "preferences", PreferencesReply,
             choices=choices, choice_limit=CHOICE_LIMIT, phrases=PHRASES,
         )  # fmt: skip
-        return Question(ask, read_profile)
+        return Question(ask)
 
-    def _start(self, task: Context) -> Question[Setting]:
+    def _start(self, task: Context) -> Question[ThetaReply]:
         near = known_then(task.neighbours, time=self.time, history=task.request.history)
         ask = self._ask(
-            "start", self._theta_schema,
+            "start", theta_form(self.bins.budgets),
             items=len(self.listings), usual=self.usual, budgets=self.bins.budgets,
             query=task.request.query, wanted=preference_text(task.profile),
             disliked=", ".join(task.profile.dislike), neighbours=friends(near, self.listings),
             query_limit=QUERY_LIMIT, choice_limit=CHOICE_LIMIT, glance_limit=GLANCE_LIMIT,
         )  # fmt: skip
-        return Question(ask, read_setting)
+        return Question(ask)
 
-    def _pseudo_queries(self, task: Context) -> Question[Stand]:
+    def _pseudo_queries(self, task: Context) -> Question[QueriesReply]:
         query = task.request.query
-        listings = [self.listings.at(item.row) for item in task.evidence]
         ask = self._ask(
-            "pseudo_query", pseudo_query_schema(len(task.evidence)),
-            query=query, words=len(words_in(query)), listings=[one.text for one in listings],
+            "pseudo_query", queries_form(len(task.evidence)),
+            query=query, words=len(words_in(query)),
+            listings=[self.listings.at(item.row).text for item in task.evidence],
             query_limit=QUERY_LIMIT, item_limit=ITEM_LIMIT,
         )  # fmt: skip
-        read = partial(read_stand, query=query, items=task.evidence, listings=listings)
-        return Question(ask, read, stand_problem)
+        return Question(ask, lambda reply: flaws_in_words(self._verdicts(task, reply)))
 
-    def _update(self, turn: Turn) -> Question[Setting]:
+    def _update(self, turn: Turn) -> Question[ThetaReply]:
         ask = self._ask(
-            "theta_update", self._theta_schema,
+            "theta_update", theta_form(self.bins.budgets),
             items=len(self.listings), usual=self.usual, budgets=self.bins.budgets,
             query=turn.task.request.query, start=turn.memory.start, steps=steps(turn),
             new=turn.observation,
-            query_limit=QUERY_LIMIT, choice_limit=CHOICE_LIMIT, reason_limit=REASON_LIMIT,
+            query_limit=QUERY_LIMIT, choice_limit=CHOICE_LIMIT, reason_limit=MAX_REASON,
         )  # fmt: skip
-        return Question(ask, read_setting)
+        return Question(ask)
 
-    def _rewriting(self, task: Context, said: Heard[Stand]) -> Rewriting:
+    def _verdicts(self, task: Context, reply: QueriesReply) -> list[Verdict]:
+        listings = [self.listings.at(item.row) for item in task.evidence]
+        return verdicts(reply, task.request.query, task.evidence, listings)
+
+    def _rewriting(self, task: Context, said: Heard[QueriesReply]) -> Rewriting:
         own = self.evidence.pseudo_queries([task])[0].queries
         if said.value is None:
             return Rewriting(own, _named("pseudo_query", said), said.calls)
         queries: list[PseudoQuery] = []
         fallbacks: list[str] = []
         dropped: list[str] = []
-        for verdict, item, template in zip(said.value.verdicts, task.evidence, own, strict=True):
+        found = self._verdicts(task, said.value)
+        for verdict, item, template in zip(found, task.evidence, own, strict=True):
             if not verdict.relevant:
                 dropped.append(item.item_id)
             elif verdict.flaw:
@@ -167,34 +167,31 @@ class LlmPolicy:
     def _own_update(self, turn: Turn) -> Thought:
         return self.evidence.update([turn])[0]
 
-    @property
-    def _theta_schema(self) -> Schema:
-        return theta_schema(self.bins.budgets)
-
-    def _ask(self, name: str, schema: Schema, **values: object) -> Ask:
+    def _ask(self, name: str, form: type[Form], **values: object) -> Ask[Form]:
         prompt = prompts()[name]
         return Ask(
             prompt=prompt.stamp,
             system=prompt.part("system", **values),
             user=prompt.part("user", **values),
-            schema=schema,
+            form=form,
             max_tokens=self.max_tokens,
         )
 
-    def _hear(self, questions: Sequence[Question[T]]) -> list[Heard[T]]:
+    def _hear(self, questions: Sequence[Question[Form]]) -> list[Heard[Form]]:
         return hear(self.engine, questions, prompts()["repair"])
 
 
 def _thought(
-    step: str, said: Heard[Setting], own: Callable[[], Thought], lacking: tuple[str, ...] = ()
+    step: str, said: Heard[ThetaReply], own: Callable[[], Thought], lacking: tuple[str, ...] = ()
 ) -> Thought:
     """The model's setting, or the evidence policy's thought under the failure's name."""
     if said.value is not None:
-        return Thought(said.value.theta, said.value.reason, lacking, said.calls)
+        reason = clean(said.value.reason, MAX_REASON)
+        return Thought(said.value.theta, reason, lacking, said.calls)
     thought = own()
     fallbacks = (*_named(step, said), *thought.fallbacks)
     return Thought(thought.theta, thought.reason, fallbacks, said.calls)
 
 
-def _named(step: str, said: Heard[T]) -> tuple[str, ...]:
+def _named(step: str, said: Heard[Form]) -> tuple[str, ...]:
     return () if said.failure is None else (f"{step}:{said.failure}",)

@@ -1,19 +1,27 @@
-"""Replies that fit their schema, read as the loop's values, and what a schema can't check."""
+"""Forms of the replies, what they say in the loop's values, and what a form can't check."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, create_model
 
 from adamroute.catalogue.item_words import Intent, words_in
+from adamroute.catalogue.preferences import PHRASES
 from adamroute.catalogue.request import PreferenceProfile
+from adamroute.llm.chat import ReplyForm
 from adamroute.llm.fence import clean
 from adamroute.teacher.context import Evidence
-from adamroute.teacher.llm_schemas import MAX_PHRASE, MAX_QUERY, MAX_REASON
 from adamroute.theta import Theta
+
+MAX_PHRASE = 40  # characters
+MAX_QUERY = 200
+MAX_REASON = 200
+Phrase = Annotated[str, Field(min_length=1, max_length=MAX_PHRASE)]
+Phrases = Annotated[list[Phrase], Field(max_length=PHRASES)]
 
 Flaw = Literal["empty_query", "copies_query", "copies_title", "copies_listing"]
 _WORDING: dict[Flaw, str] = {
@@ -24,12 +32,58 @@ _WORDING: dict[Flaw, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A theta with its reason."""
+class PreferencesReply(ReplyForm):
+    """Three lists of a few short phrases."""
 
-    theta: Theta
-    reason: str
+    strong_pref: Phrases
+    nice_to_have: Phrases
+    dislike: Phrases
+
+    def profile(self) -> PreferenceProfile:
+        """Lower case, each phrase in one list only."""
+        strong = _phrases(self.strong_pref, ())
+        nice = _phrases(self.nice_to_have, strong)
+        return PreferenceProfile(strong, nice, _phrases(self.dislike, (*strong, *nice)))
+
+
+class ThetaReply(ReplyForm):
+    """Why, then alpha and budget: in this order, so that the reason can still decide."""
+
+    reason: Annotated[str, Field(max_length=MAX_REASON)]
+    alpha: Annotated[float, Field(ge=0, le=1)]
+    budget: int  # see theta_form
+
+    @property
+    def theta(self) -> Theta:
+        return Theta(self.alpha, self.budget)
+
+
+@cache
+def theta_form(budgets: tuple[int, ...]) -> type[ThetaReply]:
+    """ThetaReply with one of these budgets."""
+    one_of: Any = Literal
+    return create_model("ThetaReply", __base__=ThetaReply, budget=(one_of[budgets], ...))
+
+
+class ItemReply(ReplyForm):
+    """One evidence item: does it speak for the request, and what query would find it?"""
+
+    relevant: bool
+    query: Annotated[str, Field(max_length=MAX_QUERY)]
+
+
+class QueriesReply(ReplyForm):
+    """The intent of the real query, then one verdict an item."""
+
+    kind: Intent
+    items: list[ItemReply]  # see queries_form
+
+
+@cache
+def queries_form(items: int) -> type[QueriesReply]:
+    """QueriesReply for so many evidence items."""
+    exactly = Field(min_length=items, max_length=items)
+    return create_model("QueriesReply", __base__=QueriesReply, items=(list[ItemReply], exactly))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +96,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """Pseudo-queries as the model wrote them."""
-
-    kind: Intent
-    verdicts: tuple[Verdict, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Listing:
     """One item as a model reads it, and the name that a query must not give away."""
 
@@ -57,39 +103,23 @@ class Listing:
     text: str
 
 
-def read_setting(value: JsonValue) -> Setting:
-    """Of a reply that fits `theta_schema`."""
-    reply: Any = value
-    theta = Theta(float(reply["alpha"]), int(reply["budget"]))
-    return Setting(theta, clean(reply["reason"], MAX_REASON))
+def verdicts(
+    reply: QueriesReply, query: str, items: Sequence[Evidence], listings: Sequence[Listing]
+) -> list[Verdict]:
+    """One an item; `reply` is of queries_form(len(items))."""
+    found = []
+    for said, item, listing in zip(reply.items, items, listings, strict=True):
+        text = clean(said.query, MAX_QUERY) if said.relevant else ""
+        flaw = _flaw(text, query, item, listing) if said.relevant else None
+        found.append(Verdict(said.relevant, text, flaw))
+    return found
 
 
-def read_profile(value: JsonValue) -> PreferenceProfile:
-    """Of a reply that fits `preferences_schema`: lower case, each phrase in one list only."""
-    reply: Any = value
-    strong = _phrases(reply["strong_pref"], ())
-    nice = _phrases(reply["nice_to_have"], strong)
-    return PreferenceProfile(strong, nice, _phrases(reply["dislike"], (*strong, *nice)))
-
-
-def read_stand(
-    value: JsonValue, query: str, items: Sequence[Evidence], listings: Sequence[Listing]
-) -> Stand:
-    """Of a reply that fits `pseudo_query_schema` for these items."""
-    reply: Any = value
-    verdicts = []
-    for said, item, listing in zip(reply["items"], items, listings, strict=True):
-        text = clean(said["query"], MAX_QUERY) if said["relevant"] else ""
-        flaw = _flaw(text, query, item, listing) if said["relevant"] else None
-        verdicts.append(Verdict(said["relevant"], text, flaw))
-    return Stand(reply["kind"], tuple(verdicts))
-
-
-def stand_problem(stand: Stand) -> str:
+def flaws_in_words(found: Sequence[Verdict]) -> str:
     """All flaws in words for the model; "" where there is none."""
     return "; ".join(
         f"product {number} {_WORDING[verdict.flaw]}"
-        for number, verdict in enumerate(stand.verdicts, start=1)
+        for number, verdict in enumerate(found, start=1)
         if verdict.flaw
     )
 

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, get_args
 
 from adamroute.catalogue.request import PreferenceProfile, Request
-from adamroute.llm.chat import Ask, Failure, Reply
-from adamroute.llm.replies import Cost, failed, reply_of
+from adamroute.llm.chat import Ask, Failure, Form, Reply
+from adamroute.llm.exchange import Cost, failed, reply_of
 from adamroute.teacher.context import Context
 from adamroute.teacher.policy import Liking, Rewriting, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
@@ -69,19 +69,19 @@ class Plain:
 class Scripted:
     """An engine that says what it is told to; a Failure says that it didn't answer."""
 
-    say: Callable[[Ask], str]
-    asks: list[Ask] = field(default_factory=list)
+    say: Callable[[Ask[Any]], str]
+    asks: list[Ask[Any]] = field(default_factory=list)
     name: str = "scripted"
 
     def check(self) -> None: ...
 
-    def chat(self, asks: Sequence[Ask]) -> list[Reply]:
+    def chat(self, asks: Sequence[Ask[Form]]) -> list[Reply[Form]]:
         self.asks += asks
         return [self._reply(ask) for ask in asks]
 
-    def _reply(self, ask: Ask) -> Reply:
+    def _reply(self, ask: Ask[Form]) -> Reply[Form]:
         said = self.say(ask)
         for failure in FAILURES:
             if said == failure:
                 return failed(failure, "no answer", Cost(ms=1.0))
-        return reply_of(said, ask.schema, COST)
+        return reply_of(said, ask.form, COST)

@@ -8,12 +8,13 @@ import pytest
 
 from adamroute.config import LlmConfig
 from adamroute.errors import EngineError
-from adamroute.llm.chat import Ask
+from adamroute.llm.chat import Ask, ReplyForm
 from adamroute.llm.engines import LazyChat, chat_engine
 from tests.llm.loopback import completion, loopback, refusal
 from tests.llm.minds import Scripted
 
-ASK = Ask("p@1", "s", "u", {"type": "object"}, 64)
+ASK = Ask("p@1", "s", "u", ReplyForm, 64)
+NOTHING = ReplyForm()
 
 
 class Fussy(Scripted):
@@ -36,7 +37,7 @@ def test_nothing_is_built_before_the_first_ask_and_then_once() -> None:
 
     engine = LazyChat("scripted", build)
     assert (engine.name, engine.chat([]), built) == ("scripted", [], [])
-    assert [engine.chat([ASK])[0].value for _ in range(2)] == [{}, {}]
+    assert [engine.chat([ASK])[0].value for _ in range(2)] == [NOTHING, NOTHING]
     assert len(built) == 1
 
 
@@ -45,7 +46,7 @@ def test_a_failed_check_is_raised_and_made_again_at_the_next_ask() -> None:
     engine = LazyChat("fussy", lambda: fussy)
     with pytest.raises(EngineError, match="start the server"):
         engine.chat([ASK])
-    assert engine.chat([ASK])[0].value == {}
+    assert engine.chat([ASK])[0].value == NOTHING
     assert (fussy.checks, len(fussy.asks)) == (2, 1)
 
 
@@ -53,7 +54,7 @@ def test_a_config_becomes_an_engine_that_keeps_replies(tmp_path: Path) -> None:
     with loopback(lambda _: completion("{}")) as server:
         config = LlmConfig(model="tiny", base_url=server.base_url)
         for _ in range(2):
-            assert chat_engine(config, tmp_path / "r.sqlite").chat([ASK])[0].value == {}
+            assert chat_engine(config, tmp_path / "r.sqlite").chat([ASK])[0].value == NOTHING
         asked = [request["messages"][1]["content"] for request in server.requests]
     assert asked[1:] == ["u"]  # after the check
 

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adamroute.routing.backbone import PACKAGED, load_backbone
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
@@ -14,10 +16,8 @@ VOCABULARY = 49152
 
 @cache
 def smollm2_tokenizer() -> Tokenizer:
-    """The packaged tokenizer, read once a test run: 3 s each time otherwise."""
-    from adamroute.routing.smollm import packaged_tokenizer
-
-    return packaged_tokenizer()
+    """The packaged tokenizer."""
+    return load_backbone(PACKAGED, 2).tokenizer
 
 
 def write_tiny_llama(folder: Path, *, layers: int = 2, seed: int = 0) -> Path:

@@ -26,10 +26,10 @@ from tests.llm.minds import OWN_START, OWN_UPDATE, Plain, Scripted, obedient
 
 STATIC = Theta(0.3, 20)
 LIKED = (("red-lamp-0", True), ("blue-vase-1", True), ("red-rug-0", False))
-Says = Callable[[Ask], str]
+Says = Callable[[Ask[Any]], str]
 
 
-def good(ask: Ask) -> str:
+def good(ask: Ask[Any]) -> str:
     return obedient(ask.prompt.partition("@")[0], ask.user)
 
 
@@ -37,7 +37,7 @@ def but(name: str, *said: str) -> Says:
     """Good, but for one prompt, which gets these replies in turn, the last one for ever."""
     left = list(said)
 
-    def say(ask: Ask) -> str:
+    def say(ask: Ask[Any]) -> str:
         if ask.prompt.partition("@")[0] != name:
             return good(ask)
         return left.pop(0) if len(left) > 1 else left[0]
@@ -133,6 +133,12 @@ def test_a_repaired_reply_is_used_and_nothing_fell_back() -> None:
     answer = decided(but("start", '{"alpha": 7, "budget": 20, "reason": ""}', fixed))
     assert (answer.theta0, answer.fallbacks) == (Theta(0.4, 20), ())
     assert answer.llm_calls == 6
+
+
+def test_a_reason_is_kept_on_one_line() -> None:
+    said = json.dumps({"alpha": 0.5, "budget": 20, "reason": "looks\ndecide\ud800"})
+    answer = decided(but("start", said))
+    assert [step.reason for step in answer.steps if step.part == "start"] == ["looks decide"]
 
 
 def test_a_flawed_query_falls_back_alone() -> None:

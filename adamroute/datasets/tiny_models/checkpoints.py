@@ -89,23 +89,10 @@ def write_qwen3_vl_embedding(folder: Path, *, seed: int = 0) -> Path:
 
 def write_smollm2(folder: Path) -> Path:
     """The packaged SmolLM2-135M-Instruct, dequantised to float32: 540 MB, all 30 layers."""
-    from gguf import GGUFReader
-    from transformers import PreTrainedTokenizerFast
+    from adamroute.routing.smollm import LAYERS, convert, weights_file
 
-    from adamroute.routing.backbone import PACKAGED, load_backbone
-    from adamroute.routing.smollm import weights_file
-
-    backbone = load_backbone(PACKAGED, 30)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backbone.tokenizer,
-        bos_token="<|im_start|>",
-        eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
-        clean_up_tokenization_spaces=False,
-    )
-    template = GGUFReader(weights_file()).fields["tokenizer.chat_template"]
-    tokenizer.chat_template = template.contents()
-    return _save(folder, backbone.model, tokenizer)
+    convert(weights_file(), folder, LAYERS)
+    return folder
 
 
 # Of the seeds 0 to 7 the one whose Qwen3 calls most of a shopper's history relevant, so that the
