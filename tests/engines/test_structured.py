@@ -1,26 +1,25 @@
-"""Replies held to a JSON schema by the real engine, in this process and over HTTP."""
+"""Replies held to a form's schema by the real engine, in this process and over HTTP."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
-from jsonschema import validate
+from pydantic import Field
 
+from adamroute.llm.chat import ReplyForm
 from tests.engines.server import Server
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "alpha": {"type": "number", "minimum": 0, "maximum": 1},
-        "budget": {"type": "integer", "minimum": 1, "maximum": 200},
-        "reason": {"type": "string", "maxLength": 40},
-        "kinds": {"type": "array", "items": {"enum": ["visual", "functional"]}, "maxItems": 3},
-    },
-    "required": ["alpha", "budget", "reason", "kinds"],
-    "additionalProperties": False,
-}
+
+class Setting(ReplyForm):
+    alpha: Annotated[float, Field(ge=0, le=1)]
+    budget: Annotated[int, Field(ge=1, le=200)]
+    reason: Annotated[str, Field(max_length=40)]
+    kinds: Annotated[list[Literal["visual", "functional"]], Field(max_length=3)]
+
+
+SCHEMA = Setting.schema_sent()
 FORMAT = {"type": "json_schema", "json_schema": {"name": "theta", "schema": SCHEMA}}
 NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 MESSAGES: list[Any] = [
@@ -47,7 +46,7 @@ def test_a_server_answers_in_the_schema_asked_for(
     reply = ask(server, max_tokens=400, response_format=FORMAT, extra_body=NO_THINKING)
     (choice,) = reply.choices
     assert choice.finish_reason == "stop"
-    validate(json.loads(choice.message.content), SCHEMA)
+    Setting.model_validate_json(choice.message.content)
     assert 0 < reply.usage.completion_tokens < 400
 
 
@@ -69,6 +68,6 @@ def test_the_engine_in_this_process_answers_in_the_schema(qwen3_engine: Any) -> 
     answers = qwen3_engine.chat([MESSAGES, MESSAGES[1:]], sampling, use_tqdm=False, **NO_THINKING)
     first, second = (answer.outputs[0] for answer in answers)
     assert (first.finish_reason, second.finish_reason) == ("stop", "stop")
-    validate(json.loads(first.text), SCHEMA)
-    validate(json.loads(second.text), SCHEMA)
+    Setting.model_validate_json(first.text)
+    Setting.model_validate_json(second.text)
     assert first.text != second.text  # the system message was read
