@@ -31,8 +31,14 @@ def test_a_folder_is_its_name_and_its_content(tmp_path: Path) -> None:
 def test_files_that_did_not_change_are_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, read = checkpoint(tmp_path / "model"), []
-    monkeypatch.setattr(checkpoints, "file_hash", lambda path: read.append(path.name) or "h")
+    folder = checkpoint(tmp_path / "model")
+    read: list[str] = []
+
+    def noted(path: Path) -> str:
+        read.append(path.name)
+        return "hash"
+
+    monkeypatch.setattr(checkpoints, "file_hash", noted)
     assert fingerprint(str(folder)) == fingerprint(str(folder))
     assert read == ["config.json", "model.safetensors"]
 
