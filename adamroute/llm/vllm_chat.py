@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from adamroute.errors import ModelError
 from adamroute.llm.chat import Ask, Form, Reply
 from adamroute.llm.exchange import KEPT_ERROR, Cost, Message, failed, messages_of, reply_of
+from adamroute.llm.vllm_engine import CALLS
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput, SamplingParams
 
 
 class VllmChat:
-    """Greedy replies constrained by JSON schema. One batch at a time: the engine has one queue."""
+    """Greedy replies constrained by JSON schema. One batch at a time."""
 
     def __init__(self, llm: LLM, model: str) -> None:
         self._llm = llm
         self._model = model
-        self._lock = Lock()
 
     @property
     def name(self) -> str:
@@ -43,7 +42,7 @@ class VllmChat:
                 written[place] = messages_of(ask)
             except ModelError as error:
                 replies[place] = failed("engine_error", str(error), Cost())
-        with self._lock:
+        with CALLS:
             outputs = self._run([asks[p] for p in written], list(written.values()))
         ms = 1e3 * (time.perf_counter() - start) / max(len(written), 1)
         for place, output in zip(written, outputs, strict=True):

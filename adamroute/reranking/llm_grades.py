@@ -5,7 +5,7 @@ levels are the softmax over the model's log-probabilities of the tokens "1" to "
 hold of all probability, the level mass, is watched: where it is small the model wanted to say
 something else, and the levels say little. Scores are remembered by the exact text of the prompt.
 
-Texts of items and shoppers are data (routing/llm/fence.py). On top of the fence, sentences of an
+Texts of items and shoppers are data (llm/fence.py). On top of the fence, sentences of an
 item that speak to whoever rates it are left out and counted (`injection_suspected`). That stops
 the plain attempts which `ADDRESSED` describes; one that is worded otherwise, or in another
 language, still reaches the model, whose training then decides. A sentence that is dropped by
@@ -26,6 +26,7 @@ from typing import Protocol
 import numpy as np
 import structlog
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from adamroute.llm.fence import clean, fenced
 from adamroute.llm.prompts import Prompt, prompts
@@ -150,9 +151,7 @@ class LlmReranker:
 
 def softmax_grades(log_probs: LogProbs) -> tuple[Grades, NDArray[np.float64]]:
     """Grades [K, 5] that sum to 1, and the level mass [K] that they had before."""
-    mass = np.exp(log_probs).sum(axis=1)
-    shifted = np.exp(log_probs - log_probs.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True), mass
+    return softmax(log_probs, axis=1), np.exp(log_probs).sum(axis=1)
 
 
 def grade_prompt() -> Prompt:

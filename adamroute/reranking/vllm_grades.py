@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adamroute.errors import EngineError
+from adamroute.llm.vllm_engine import CALLS
 from adamroute.reranking.llm_grades import ITEM_MARK, PREFIX, GradePrompts, LogProbs
 from adamroute.reranking.reranker import GRADES
 
@@ -40,7 +41,8 @@ class VllmGrades:
         )
         prompts = [{"prompt_token_ids": ids} for ids in prompt_tokens(self._tokenizer, asked)]
         try:
-            outputs: Any = self._llm.generate(prompts, sampling, use_tqdm=False)
+            with CALLS:
+                outputs: Any = self._llm.generate(prompts, sampling, use_tqdm=False)
         except Exception as error:  # vLLM and torch each raise their own
             raise EngineError(
                 f"scorer {self._name}: {error}. Is scorer.llm.vllm.max_model_len large enough?"

@@ -25,10 +25,10 @@ from adamroute.teacher.context import Context
 from adamroute.teacher.evidence_policy import NO_NEIGHBOURS
 from adamroute.teacher.llm_replies import (
     MAX_REASON,
+    ItemVerdict,
     PreferencesReply,
     QueriesReply,
     ThetaReply,
-    Verdict,
     flaws_in_words,
     queries_form,
     theta_form,
@@ -138,7 +138,7 @@ class LlmPolicy:
         )  # fmt: skip
         return Question(ask)
 
-    def _verdicts(self, task: Context, reply: QueriesReply) -> list[Verdict]:
+    def _verdicts(self, task: Context, reply: QueriesReply) -> list[ItemVerdict]:
         listings = [self.listings.at(item.row) for item in task.evidence]
         return verdicts(reply, task.request.query, task.evidence, listings)
 

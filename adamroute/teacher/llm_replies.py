@@ -87,7 +87,7 @@ def queries_form(items: int) -> type[QueriesReply]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ItemVerdict:
     """What became of one evidence item."""
 
     relevant: bool
@@ -105,17 +105,17 @@ class Listing:
 
 def verdicts(
     reply: QueriesReply, query: str, items: Sequence[Evidence], listings: Sequence[Listing]
-) -> list[Verdict]:
+) -> list[ItemVerdict]:
     """One an item; `reply` is of queries_form(len(items))."""
     found = []
     for said, item, listing in zip(reply.items, items, listings, strict=True):
         text = clean(said.query, MAX_QUERY) if said.relevant else ""
         flaw = _flaw(text, query, item, listing) if said.relevant else None
-        found.append(Verdict(said.relevant, text, flaw))
+        found.append(ItemVerdict(said.relevant, text, flaw))
     return found
 
 
-def flaws_in_words(found: Sequence[Verdict]) -> str:
+def flaws_in_words(found: Sequence[ItemVerdict]) -> str:
     """All flaws in words for the model; "" where there is none."""
     return "; ".join(
         f"product {number} {_WORDING[verdict.flaw]}"

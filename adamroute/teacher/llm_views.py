@@ -38,17 +38,20 @@ class Listings:
         """Item profile s_i: looks, then listing."""
         return Listing(self.titles[row], profile_line(self.texts[row], self.visual[row]))
 
-    def choices(self, history: Sequence[Interaction], count: int) -> list[Choice]:
+    def choices(self, history: Sequence[Interaction], count: int) -> list[ShownInteraction]:
         """The latest `count` interactions, the oldest of them first; items that left are skipped.
 
         Timestamps tie in shops without clocks: the order of the history decides then.
         """
         known = [x for x in history if x.item_id in self.row_of]
-        return [Choice(x.positive, self.at(self.row_of[x.item_id]).text) for x in known[-count:]]
+        return [
+            ShownInteraction(x.positive, self.at(self.row_of[x.item_id]).text)
+            for x in known[-count:]
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ShownInteraction:
     """An interaction in a prompt."""
 
     positive: bool
@@ -61,7 +64,7 @@ class Friend:
 
     similarity: float
     theta: Theta
-    choices: Sequence[Choice]
+    choices: Sequence[ShownInteraction]
 
 
 @dataclass(frozen=True, slots=True)

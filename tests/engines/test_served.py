@@ -185,7 +185,7 @@ def test_a_teacher_at_work_is_still_ready(run: Config, client: httpx.Client) -> 
 
 
 def logged(run: Config, request_id: object) -> dict[str, object]:
-    from adamroute.serving.accounting import LOG_FILE
+    from adamroute.serving.telemetry import LOG_FILE
 
     lines = (run.out / LOG_FILE).read_text(encoding="utf-8").splitlines()
     (mine,) = (x for x in map(json.loads, lines) if x["request_id"] == request_id)

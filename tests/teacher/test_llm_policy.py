@@ -16,6 +16,7 @@ from adamroute.distill.labels.rounds import first_snapshot
 from adamroute.llm.chat import Ask
 from adamroute.llm.prompts import prompts
 from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.context import Contexts
 from adamroute.teacher.evidence_policy import NO_NEIGHBOURS
 from adamroute.teacher.llm_policy import LlmPolicy
 from adamroute.teacher.llm_views import Listings
@@ -58,7 +59,7 @@ def teacher(say: Says, *, neighbours: int = 2, evidence: int = 5) -> tuple[Teach
     )
     likings = kept_likings(shop, index, Plain())
     snapshot = first_snapshot(shop, index, STATIC, likings)
-    return Teacher(index, snapshot, policy, evidence, neighbours), engine
+    return Teacher(Contexts(index, snapshot, evidence, neighbours), policy), engine
 
 
 def request(*history: tuple[str, bool], query: str = "warm lamp for reading") -> Request:
@@ -237,9 +238,8 @@ def test_text_of_queries_and_listings_stays_inside_its_fence() -> None:
         time="none",
         max_tokens=256,
     )
-    Teacher(index, teacher(good)[0].snapshot, policy, 3, 2).decide(
-        request(*LIKED, query="lamp " + ATTACK)
-    )
+    loop = teacher(good, evidence=3)[0]
+    replace(loop, policy=policy).decide(request(*LIKED, query="lamp " + ATTACK))
     assert len(engine.asks) == 5
     for ask in engine.asks:
         whole = ask.system + ask.user
@@ -265,7 +265,7 @@ def test_many_requests_go_out_as_one_batch_a_step() -> None:
         engine=Noting(good), evidence=Plain(), bins=policy.bins, listings=policy.listings,
         usual=STATIC, time="none", max_tokens=256,
     )  # fmt: skip
-    Teacher(loop.index, loop.snapshot, policy, 5, 2).decide_many([request(*LIKED)] * 7)
+    replace(loop, policy=policy).decide_many([request(*LIKED)] * 7)
     assert batches == [
         {"preferences": 7}, {"start": 7}, {"pseudo_query": 7}, {"theta_update": 7},
         {"theta_update": 7},

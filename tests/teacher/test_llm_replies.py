@@ -14,10 +14,10 @@ from adamroute.llm.chat import ReplyForm
 from adamroute.teacher.context import Evidence
 from adamroute.teacher.llm_replies import (
     ItemReply,
+    ItemVerdict,
     Listing,
     PreferencesReply,
     QueriesReply,
-    Verdict,
     flaws_in_words,
     queries_form,
     theta_form,
@@ -34,7 +34,7 @@ def reply(*queries: str, relevant: bool = True) -> QueriesReply:
     return queries_form(len(items))(kind="mixed", items=items)
 
 
-def verdict(query: str, *, relevant: bool = True, listing: Listing = LISTING) -> Verdict:
+def verdict(query: str, *, relevant: bool = True, listing: Listing = LISTING) -> ItemVerdict:
     said = reply(query, relevant=relevant)
     return verdicts(said, "round green rug", [LAMP], [listing])[0]
 
@@ -102,7 +102,7 @@ def test_phrases_are_lower_case_and_each_in_its_strongest_list_only() -> None:
     ],
 )
 def test_a_query_must_be_one_and_give_nothing_away(query: str, flaw: str | None) -> None:
-    assert verdict(query) == Verdict(True, query.strip(), flaw)  # type: ignore[arg-type]
+    assert verdict(query) == ItemVerdict(True, query.strip(), flaw)  # type: ignore[arg-type]
 
 
 def test_a_title_that_only_names_the_category_is_no_secret() -> None:
@@ -110,7 +110,7 @@ def test_a_title_that_only_names_the_category_is_no_secret() -> None:
 
 
 def test_an_irrelevant_item_has_no_query_to_judge() -> None:
-    assert verdict("red NORDLI lamp", relevant=False) == Verdict(False, "", None)
+    assert verdict("red NORDLI lamp", relevant=False) == ItemVerdict(False, "", None)
 
 
 def test_flaws_are_worded_with_the_products_number() -> None:

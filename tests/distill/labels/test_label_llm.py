@@ -84,7 +84,7 @@ def test_users_are_stored_with_the_preferences_that_the_model_wrote(tmp_path: Pa
     with loopback(answered) as server:
         settings = config(tmp_path, server)
         labelled(settings)
-        users = load_teacher(settings.stage("labels"), INDEX, settings).snapshot.users
+        users = load_teacher(settings.stage("labels"), INDEX, settings).contexts.snapshot.users
     assert {user.preference for user in users} == {"red, soft light"}
 
 
