@@ -47,7 +47,9 @@ def convert(gguf: Path, folder: Path, layers: int) -> None:
     import torch
     from tokenizers import pre_tokenizers
     from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()
     read = {"pretrained_model_name_or_path": gguf.parent, "gguf_file": gguf.name}
     model = AutoModelForCausalLM.from_pretrained(**read, dtype=torch.float32)
     model.model.layers = model.model.layers[:layers]
