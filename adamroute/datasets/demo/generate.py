@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from adamroute.datasets.demo.listings import Product, make_products
-from adamroute.datasets.demo.looks import INTENTS, take_photo
-from adamroute.datasets.demo.people import Event, make_history, make_people
-from adamroute.datasets.demo.shoppers import make_asks
+from adamroute.datasets.demo.looks import take_photo
+from adamroute.datasets.demo.queries import make_asks
+from adamroute.datasets.demo.shoppers import Event, make_history, make_people
+from adamroute.datasets.demo.vocabulary import vocabulary
 from adamroute.errors import ShopError
 from adamroute.progress import Advance
 from adamroute.stages import publish
@@ -82,7 +83,7 @@ def generate_demo_shop(
 
 
 def _check(parameters: dict[str, int]) -> None:
-    least = {"items": len(INTENTS), "users": 4, "queries": 1, "seed": 0}
+    least = {"items": len(vocabulary().types), "users": 4, "queries": 1, "seed": 0}
     for name, minimum in least.items():
         if parameters[name] < minimum:
             raise ShopError(f"demo shop: {name} is {parameters[name]}, need at least {minimum}")

@@ -1,4 +1,4 @@
-"""The colours and the cloth patterns of the demo shop, as pixels."""
+"""The cloth patterns of the demo shop as pixels, and what colours do to each other."""
 
 from __future__ import annotations
 
@@ -7,21 +7,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 RGB = tuple[int, int, int]
-
-COLOURS: dict[str, RGB] = {
-    "red": (202, 36, 42),
-    "orange": (240, 126, 34),
-    "yellow": (247, 205, 56),
-    "green": (58, 138, 70),
-    "teal": (18, 142, 142),
-    "light blue": (136, 194, 234),
-    "navy": (33, 48, 104),
-    "purple": (122, 72, 164),
-    "pink": (243, 150, 184),
-    "brown": (124, 78, 46),
-    "black": (40, 40, 44),
-    "white": (246, 246, 243),
-}
 
 Grid = NDArray[np.float32]
 

@@ -16,15 +16,17 @@ import yaml
 from PIL import Image
 
 from adamroute.datasets.demo import generate_demo_shop
-from adamroute.datasets.demo.facts import COMMON, FACTS
+from adamroute.datasets.demo.drawn import DRAW
 from adamroute.datasets.demo.listings import make_products
-from adamroute.datasets.demo.looks import INTENTS, Look, take_photo
-from adamroute.datasets.demo.patterns import COLOURS, PATTERNS
-from adamroute.datasets.demo.people import make_history, make_people
-from adamroute.datasets.demo.shoppers import ask_for
-from adamroute.datasets.demo.words import COLOURS as COLOUR_WORDS
-from adamroute.datasets.demo.words import FORMS, PATTERNS_ASKED, PATTERNS_SAID, TYPES
+from adamroute.datasets.demo.looks import Look, take_photo
+from adamroute.datasets.demo.patterns import PATTERNS
+from adamroute.datasets.demo.queries import ask_for
+from adamroute.datasets.demo.shoppers import make_history, make_people
+from adamroute.datasets.demo.vocabulary import vocabulary
 from adamroute.errors import ShopError
+
+TYPES = vocabulary().types
+COLOURS = vocabulary().colours
 
 
 class Size(TypedDict):
@@ -144,14 +146,14 @@ def test_shop_yaml_names_columns_that_exist(shop: Path) -> None:
 def test_items_cover_every_type_in_equal_shares_under_distinct_names(shop: Path) -> None:
     rows = _items(shop)
     counts = Counter(row["type"] for row in rows)
-    assert set(counts) == set(INTENTS)
+    assert set(counts) == set(TYPES)
     assert set(counts.values()) == {3, 4}  # 60 items over 18 types
     assert len({row["name"] for row in rows}) == 60
 
 
 def test_visual_columns_hold_drawn_words_only(shop: Path) -> None:
     for row in _items(shop):
-        kind = INTENTS[row["type"]]
+        kind = TYPES[row["type"]]
         assert row["shape"] in kind.shapes
         assert row["detail"] in kind.details
         assert row["pattern"] in kind.patterns
@@ -162,9 +164,9 @@ def test_visual_columns_hold_drawn_words_only(shop: Path) -> None:
 def test_half_of_the_listings_mention_the_look_and_half_do_not(shop: Path) -> None:
     mentioned = 0
     for row in _items(shop):
-        said = FORMS[row["type"]]
-        told = said[row["shape"]].said in row["description"]
-        assert told == (said[row["detail"]].said in row["description"])
+        kind = TYPES[row["type"]]
+        told = kind.shapes[row["shape"]].said in row["description"]
+        assert told == (kind.details[row["detail"]].said in row["description"])
         mentioned += told
     assert mentioned == 30
 
@@ -216,7 +218,7 @@ def test_no_query_names_its_target_or_copies_a_sentence_of_the_listing() -> None
 
 def test_a_visual_query_asks_for_no_fact_and_a_functional_one_for_no_look() -> None:
     rng = np.random.default_rng(6)
-    looks = {word for words in COLOUR_WORDS.values() for word in words if word != "red"}
+    looks = {word for c in COLOURS.values() for word in c.words if word != "red"}
     for product in make_products(120, rng):
         facts = [w for f in product.facts for w in (*f.asked, *f.tag) if len(w.split()) > 2]
         assert not any(w in ask_for(product, "visual", rng) for w in facts)
@@ -250,18 +252,36 @@ def test_positives_please_their_user_more_than_negatives() -> None:
 
 
 def test_every_look_has_words_for_sellers_and_shoppers() -> None:
-    assert set(FACTS) == set(COMMON) == set(INTENTS) == set(FORMS) == set(TYPES)
-    assert set(COLOUR_WORDS) == set(COLOURS)
-    assert set(PATTERNS_SAID) == set(PATTERNS_ASKED) == set(PATTERNS)
-    for type_, kind in INTENTS.items():
-        assert set(FORMS[type_]) == {*kind.shapes, *kind.details}
-        assert all(w.count("_") == 1 for form in FORMS[type_].values() for w in form.asked)
-        assert len(FACTS[type_]) >= 8
+    assert set(TYPES) == set(DRAW)
+    assert set(vocabulary().patterns) == set(PATTERNS)
+    for kind in TYPES.values():
+        forms = [*kind.shapes.values(), *kind.details.values()]
+        assert all(w.count("_") == 1 for form in forms for w in form.asked)
+        assert all(form.said and form.asked for form in forms)
+        assert set(kind.patterns) <= set(PATTERNS)
+        assert len(kind.facts) >= 8
 
 
-@pytest.mark.parametrize("type_", INTENTS)
+def test_no_placeholder_is_left_in_a_fact() -> None:
+    """A fact with values is one fact per value; a common one agrees with its noun."""
+    sneakers, watch = TYPES["sneakers"], TYPES["watch"]
+    assert [fact.tag for fact in sneakers.facts[2]] == [
+        ("next to nothing",),
+        ("about a quarter of a kilo each",),
+        ("something solid, around four hundred grams",),
+    ]
+    warranty = vocabulary().common[0][0]
+    assert warranty.agreeing(sneakers.plural).asked[0] == "come with cover for a couple of years"
+    assert warranty.agreeing(watch.plural).asked[0] == "comes with cover for a couple of years"
+    for kind in TYPES.values():
+        for fact in (f for family in (*kind.facts, *vocabulary().common) for f in family):
+            told = fact.agreeing(kind.plural)
+            assert not any("{" in text for text in (*told.said, *told.asked, *told.tag))
+
+
+@pytest.mark.parametrize("type_", TYPES)
 def test_every_shape_and_detail_changes_the_photo(type_: str) -> None:
-    kind = INTENTS[type_]
+    kind = TYPES[type_]
     photos = set()
     for shape in kind.shapes:
         for detail in kind.details:
