@@ -33,7 +33,7 @@ ShopDir = Annotated[
 OutDir = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write stages below this folder.")
 ]
-DEMO = Path("configs/demo.yaml")
+DEMO = Path(__file__).parent / "configs" / "demo.yaml"  # of the checkout or of the wheel
 AMAZON_SETS = "amazon-beauty, amazon-clothing, amazon-music, msr-video-games or msr-baby."
 
 
@@ -217,7 +217,11 @@ def data(
 
 
 @app.command()
-def demo(config: Annotated[Path, typer.Argument(metavar="CONFIG")] = DEMO) -> None:
+def demo(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", show_default="the packaged configs/demo.yaml")
+    ] = DEMO,
+) -> None:
     """The whole of it: generate the demo shop, run every stage, serve, ask, report, stop."""
     from adamroute.serving.tour import tour
 

@@ -12,7 +12,7 @@ import pytest
 from adamroute.assembly import load_index
 from adamroute.config import Config, load_config
 from adamroute.errors import ConfigError
-from serving import parts
+from adamroute.serving import parts
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # Ray's own, when its modules load

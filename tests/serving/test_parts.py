@@ -10,7 +10,7 @@ import pytest
 
 from adamroute.config import Config
 from adamroute.errors import ArtifactError
-from serving import parts
+from adamroute.serving import parts
 
 
 @pytest.fixture

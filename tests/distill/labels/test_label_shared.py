@@ -16,11 +16,11 @@ from adamroute.config import Config, StoreConfig
 from adamroute.distill.labels.label import run_label, share_users, write_labels
 from adamroute.errors import ArtifactError, StoreError
 from adamroute.progress import SILENT
+from adamroute.serving import parts
 from adamroute.stages import read_manifest
 from adamroute.store import ProfileStore, shared_store
 from adamroute.teacher.constants import STORE_FILE
 from adamroute.theta import Theta
-from serving import parts
 from tests.distill.labels.test_label import contents
 from tests.distill.market import market_config, market_index, market_shop
 from tests.postgres import PASSWORD, Postgres, running_postgres
