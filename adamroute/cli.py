@@ -208,12 +208,11 @@ def data(
     Only photos are fetched, and a run that was stopped goes on where it was.
     """
     from adamroute.datasets.amazon.make import data_amazon
-    from adamroute.datasets.amazon.verb import told
 
     made = data_amazon(
         name, folder, TerminalProgress(), out=out, images=images, keep_duplicates=keep_duplicates
     )
-    print("\n".join(told(made)))
+    print("\n".join(made.told()))
 
 
 @app.command()

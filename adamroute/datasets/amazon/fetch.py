@@ -15,25 +15,18 @@ from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_exponential
 
 from adamroute.datasets.amazon.addresses import CheckedTransport, RefusedAddressError
-from adamroute.datasets.amazon.pictures import Flaw, PictureError, small_jpeg
+from adamroute.datasets.amazon.small_jpeg import PhotoError, Problem, small_jpeg
 from adamroute.errors import ShopError
 from adamroute.progress import Advance, Progress
 from adamroute.stages import write_text
 
-Problem = (
-    Flaw
-    | Literal[
-        "bad_address", "refused_address", "not_found", "refused_by_server", "server_error",
-        "too_many_redirects", "timed_out", "unreachable",
-    ]
-)  # fmt: skip
 FOLDER, MANIFEST = "images", "images.jsonl"
 _AGAIN = {408, 425, 429, 500, 502, 503, 504}  # worth another try
 _UNTYPED = {"application/octet-stream", "binary/octet-stream"}  # how some hosts serve photos
@@ -62,19 +55,13 @@ class Fetched:
     problem: Problem | None
 
 
-class _FailedError(Exception):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.problem: Problem = problem
-
-
-class _BrieflyFailedError(_FailedError):
+class _BriefPhotoError(PhotoError):
     """Another try may help."""
 
 
 def photo_name(url: str) -> str:
     """Path of an address's photo, relative to the shop folder."""
-    return f"{FOLDER}/{hashlib.sha256(url.encode('utf-8', 'replace')).hexdigest()[:32]}.jpg"
+    return f"{FOLDER}/{_sha256(url.encode('utf-8', 'replace'))[:32]}.jpg"
 
 
 def fetch_photos(
@@ -125,9 +112,13 @@ def _kept(folder: Path) -> dict[str, Fetched]:
             data = (folder / photo_name(found.url)).read_bytes()
         except (ValueError, TypeError, AttributeError, OSError):  # half a line, no photo
             continue
-        if found.file_sha256 == hashlib.sha256(data).hexdigest():
+        if found.file_sha256 == _sha256(data):
             kept[found.url] = found
     return kept
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _line(fetched: Fetched) -> str:
@@ -172,40 +163,36 @@ class _Run:
         try:
             data = await self._patiently(client, url)
             kept = await asyncio.to_thread(small_jpeg, data)
-        except _FailedError as error:
+        except PhotoError as error:
             return Fetched(url, None, None, error.problem)
-        except PictureError as error:
-            return Fetched(url, None, None, error.flaw)
         path = self._folder / photo_name(url)
         partial = path.with_name(path.name + ".part")
         partial.write_bytes(kept)
         partial.replace(path)
-        return Fetched(
-            url, hashlib.sha256(data).hexdigest(), hashlib.sha256(kept).hexdigest(), None
-        )
+        return Fetched(url, _sha256(data), _sha256(kept), None)
 
     async def _patiently(self, client: httpx.AsyncClient, url: str) -> bytes:
         again = AsyncRetrying(
             stop=stop_after_attempt(self._limits.tries),
             wait=wait_exponential(multiplier=self._limits.wait_s, max=30.0),
-            retry=retry_if_exception_type(_BrieflyFailedError),
+            retry=retry_if_exception_type(_BriefPhotoError),
             reraise=True,
         )
         return await again(self._try, client, url)
 
     async def _try(self, client: httpx.AsyncClient, url: str) -> bytes:
-        """The bytes behind an address; _FailedError names what went wrong."""
+        """The bytes behind an address; PhotoError names what went wrong."""
         try:
             async with asyncio.timeout(self._limits.timeout_s):
                 return await self._followed(client, client.build_request("GET", url))
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
-            raise _FailedError("bad_address") from error
+            raise PhotoError("bad_address") from error
         except RefusedAddressError as error:
-            raise _FailedError("refused_address") from error
+            raise PhotoError("refused_address") from error
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise _BrieflyFailedError("timed_out") from error
+            raise _BriefPhotoError("timed_out") from error
         except httpx.HTTPError as error:
-            raise _BrieflyFailedError("unreachable") from error
+            raise _BriefPhotoError("unreachable") from error
 
     async def _followed(self, client: httpx.AsyncClient, request: httpx.Request) -> bytes:
         """The body at the end of the redirects, of which no body is read."""
@@ -218,7 +205,7 @@ class _Run:
                 request = answer.next_request
             finally:
                 await answer.aclose()
-        raise _FailedError("too_many_redirects")
+        raise PhotoError("too_many_redirects")
 
     async def _body(self, answer: httpx.Response) -> bytes:
         """As it was sent: a packed body could unpack to any size."""
@@ -226,21 +213,21 @@ class _Run:
         async for chunk in answer.aiter_raw(_CHUNK):
             data += chunk
             if len(data) > self._limits.max_bytes:
-                raise _FailedError("too_large")
+                raise PhotoError("too_large")
         return bytes(data)
 
 
 def _check(answer: httpx.Response) -> None:
     status = answer.status_code
     if status in _AGAIN:
-        raise _BrieflyFailedError("server_error")
+        raise _BriefPhotoError("server_error")
     if status in (404, 410):
-        raise _FailedError("not_found")
+        raise PhotoError("not_found")
     if status != 200:
-        raise _FailedError("server_error" if status >= 500 else "refused_by_server")
+        raise PhotoError("server_error" if status >= 500 else "refused_by_server")
     kind = answer.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind and not kind.startswith("image/") and kind not in _UNTYPED:
-        raise _FailedError("wrong_type")
+        raise PhotoError("wrong_type")
     packing = answer.headers.get("content-encoding", "").strip().lower()
     if packing not in ("", "identity"):
-        raise _FailedError("wrong_type")
+        raise PhotoError("wrong_type")

@@ -38,6 +38,14 @@ class MadeShop:
     counts: Mapping[str, int]
     problems: Mapping[str, int]  # named defects that were left out or mended, none of them 0
 
+    def told(self) -> Iterator[str]:
+        """Lines for the person who made it: what is there, what was left out, what comes next."""
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        yield f"{self.folder}: {counts}"
+        for name, count in self.problems.items():
+            yield f"  {name}: {count:,}"
+        yield f"Next, with a config of configs/: adamroute build CONFIG --shop {self.folder}"
+
 
 def data_amazon(
     name: str,
@@ -107,8 +115,13 @@ def _write_items(
     urls: dict[str, None] = {}
     ids: set[str] = set()
 
+    def products() -> Iterator[Product]:
+        for path in sources["metadata"]:
+            with progress.task(f"{path.name} (kB)", kilobytes(path)) as advance:
+                yield from read_products(path, advance, problems, people.corpus)
+
     def rows() -> Iterator[Row]:
-        for product in _products(sources["metadata"], people, progress, problems):
+        for product in products():
             if product.item_id in ids:
                 problems["repeated_items"] += 1
             elif not product.has_words:
@@ -129,14 +142,6 @@ def _write_items(
             f"{names}: none of the items that are asked for. Is it the right category?"
         )
     return tuple(urls), ids
-
-
-def _products(
-    paths: Iterable[Path], people: People, progress: Progress, problems: Counter[str]
-) -> Iterator[Product]:
-    for path in paths:
-        with progress.task(f"{path.name} (kB)", kilobytes(path)) as advance:
-            yield from read_products(path, advance, problems, people.corpus)
 
 
 def _item(product: Product) -> Row:

@@ -16,7 +16,6 @@ from adamroute.datasets.amazon.addresses import CheckedTransport
 from adamroute.datasets.amazon.fetch import Limits
 from adamroute.datasets.amazon.make import MadeShop, data_amazon
 from adamroute.datasets.amazon.sources import PUBLIC_SETS
-from adamroute.datasets.amazon.verb import told
 from adamroute.errors import ShopError
 from adamroute.progress import SILENT
 from tests.datasets.amazon.conftest import packed, rows
@@ -70,7 +69,7 @@ def test_all_that_is_left_out_is_counted_by_name(downloads: Path) -> None:
     data = json.loads((made.folder / "data.json").read_text(encoding="utf-8"))
     assert (data["counts"], data["problems"]) == (made.counts, made.problems)
     assert set(data["made_from"]) == {path.name for path in downloads.iterdir() if path.is_file()}
-    assert "  queries_without_target: 1" in list(told(made))
+    assert "  queries_without_target: 1" in list(made.told())
 
 
 def test_repeated_queries_are_kept_where_asked(downloads: Path) -> None:

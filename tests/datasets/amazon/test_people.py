@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from adamroute.datasets.amazon.people import query_rows
-from adamroute.datasets.amazon.reviews import Review, read_reviews
-from adamroute.datasets.amazon.taira import read_taira_queries, read_taira_users
+from adamroute.datasets.amazon.people import (
+    Review,
+    query_rows,
+    read_reviews,
+    read_taira_queries,
+    read_taira_users,
+)
 from adamroute.errors import ShopError
 
 HEADER = "user_id,id,new_query,query,classification,remaining_interaction_string\n"
@@ -25,7 +29,9 @@ def test_a_review_is_user_item_rating_and_day(tmp_path: Path) -> None:
         '{"reviewerID": "A1", "asin": "B1", "helpful": [0, 0], "reviewText": "ok", '
         '"overall": 4.0, "unixReviewTime": 1341792000}\n'
     )
-    assert reviews(tmp_path, line) == [Review("A1", "B1", 4.0, 1341792000)]
+    assert reviews(tmp_path, line) == [
+        Review(user_id="A1", item_id="B1", rating=4.0, timestamp=1341792000)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,25 @@ MAX_PIXELS = 50_000_000
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 _QUALITY = 90
 
-Flaw = Literal["wrong_type", "unreadable", "too_small", "too_large"]
+Problem = Literal[
+    "wrong_type", "unreadable", "too_small", "too_large",  # of the bytes
+    "bad_address", "refused_address", "not_found", "refused_by_server", "server_error",
+    "too_many_redirects", "timed_out", "unreachable",  # on the way to them
+]  # fmt: skip
 
 
-class PictureError(Exception):
-    """Bytes that are no usable photo; `flaw` is the name to count it under."""
+class PhotoError(Exception):
+    """No usable photo; `problem` is the name to count it under."""
 
-    def __init__(self, flaw: Flaw) -> None:
-        super().__init__(flaw)
-        self.flaw: Flaw = flaw
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.problem: Problem = problem
 
 
 def small_jpeg(data: bytes) -> bytes:
     """A JPEG of at most 224 px a side; the bytes themselves where they are one already.
 
-    The pixels are decoded, so truncated files are found. PictureError says what is wrong.
+    The pixels are decoded, so truncated files are found. PhotoError says what is wrong.
     """
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
@@ -36,22 +40,22 @@ def small_jpeg(data: bytes) -> bytes:
             if image.format == "JPEG" and max(image.size) <= LONG_SIDE and image.mode == "RGB":
                 return data
             return _shrunk(image)
-    except PictureError:
+    except PhotoError:
         raise
     except UnidentifiedImageError as error:
-        raise PictureError("wrong_type") from error
+        raise PhotoError("wrong_type") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise PictureError("too_large") from error
+        raise PhotoError("too_large") from error
     except Exception as error:  # decoders raise nearly anything on damaged bytes
-        raise PictureError("unreadable") from error
+        raise PhotoError("unreadable") from error
 
 
 def _check_size(size: tuple[int, int]) -> None:
     width, height = size
     if min(width, height) < SMALLEST:
-        raise PictureError("too_small")
+        raise PhotoError("too_small")
     if width * height > MAX_PIXELS:
-        raise PictureError("too_large")
+        raise PhotoError("too_large")
 
 
 def _shrunk(image: Image.Image) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from adamroute.datasets.amazon.pictures import PictureError, small_jpeg
+from adamroute.datasets.amazon.small_jpeg import PhotoError, small_jpeg
 from tests.datasets.amazon.conftest import picture
 
 
@@ -61,13 +61,13 @@ def test_see_through_parts_are_white() -> None:
     ],
 )
 def test_what_is_no_photo_is_named(data: bytes, flaw: str) -> None:
-    with pytest.raises(PictureError) as caught:
+    with pytest.raises(PhotoError) as caught:
         small_jpeg(data)
-    assert caught.value.flaw == flaw
+    assert caught.value.problem == flaw
 
 
 def test_more_pixels_than_anyone_needs_are_not_decoded() -> None:
     out = io.BytesIO()
     Image.new("1", (10_000, 5_001)).save(out, "PNG")  # 50,010,000 of them in 6 kB
-    with pytest.raises(PictureError, match="too_large"):
+    with pytest.raises(PhotoError, match="too_large"):
         small_jpeg(out.getvalue())
