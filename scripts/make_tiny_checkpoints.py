@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from adamroute.datasets.tiny_models.checkpoints import SERVED_SEED, WRITERS
+from adamroute.datasets.tiny_models.writers import SERVED_SEED, WRITERS
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adamroute.checkpoints import Checkpoint, find_checkpoint
-from adamroute.datasets.tiny_models.checkpoints import QUERY_PROMPT
+from adamroute.datasets.tiny_models.writers import QUERY_PROMPT
 from adamroute.encoders.minilm import MiniLM
 from adamroute.encoders.qwen_text import Qwen3TextEncoder
 from adamroute.encoders.seams import TextEncoder

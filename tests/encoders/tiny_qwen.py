@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from adamroute.datasets.tiny_models.checkpoints import write_qwen3_embedding
 from adamroute.datasets.tiny_models.tokenizer import tiny_tokenizer
+from adamroute.datasets.tiny_models.writers import write_qwen3_embedding
 
 WIDTH = 64
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from adamroute.datasets.tiny_models import checkpoints
+from adamroute.datasets.tiny_models import writers
 from tests.engines.server import Server, serving
 
 HERE = Path(__file__).parent
@@ -57,13 +57,13 @@ def engine_environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
-    """`checkpoint("qwen3")` is the folder that checkpoints.write_qwen3 fills, written once."""
+    """`checkpoint("qwen3")` is the folder that writers.write_qwen3 fills, written once."""
     root = tmp_path_factory.mktemp("checkpoints")
 
     def folder(name: str) -> Path:
         path = root / name
         if not path.exists():
-            getattr(checkpoints, f"write_{name}")(path)
+            getattr(writers, f"write_{name}")(path)
         return path
 
     yield folder

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adamroute.datasets.tiny_models import checkpoints
+from adamroute.datasets.tiny_models import writers
 from adamroute.datasets.tiny_models.tokenizer import tiny_tokenizer
 from tests.engines.pictures import plain_picture, with_picture
 
@@ -56,9 +56,9 @@ def test_the_tokenizer_has_no_control_character_but_the_newline() -> None:
 
 
 def test_the_same_seed_writes_the_same_bytes_and_another_seed_does_not(tmp_path: Path) -> None:
-    first = checkpoints.write_qwen3(tmp_path / "first", seed=5)
-    again = checkpoints.write_qwen3(tmp_path / "again", seed=5)
-    other = checkpoints.write_qwen3(tmp_path / "other", seed=6)
+    first = writers.write_qwen3(tmp_path / "first", seed=5)
+    again = writers.write_qwen3(tmp_path / "again", seed=5)
+    other = writers.write_qwen3(tmp_path / "other", seed=6)
     for file in sorted(first.iterdir()):
         assert file.read_bytes() == (again / file.name).read_bytes(), file.name
     weights = "model.safetensors"
@@ -93,7 +93,7 @@ def test_the_vl_embedding_folder_takes_text_pictures_and_both(
     encoder = SentenceTransformer(str(qwen3_vl_embedding_folder), device="cpu")
     red, blue = (plain_picture(colour) for colour in ("red", "blue"))
     rows = [encoder.encode(x) for x in ("rug", red, blue, {"text": "rug", "image": red})]
-    assert {row.shape for row in rows} == {(checkpoints.HIDDEN,)}
+    assert {row.shape for row in rows} == {(writers.HIDDEN,)}
     nearness = np.array(rows) @ np.array(rows).T
     np.testing.assert_allclose(np.diag(nearness), 1.0, atol=1e-5)
     assert nearness[np.triu_indices(4, 1)].max() < 0.9999  # no two alike

@@ -36,7 +36,7 @@ PATIENCE_S = 120.0
 @pytest.fixture(scope="module")
 def config_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """configs/qwen3-tiny.yaml with its folders put into temporary ones, and its checkpoints."""
-    from adamroute.datasets.tiny_models.checkpoints import SERVED_SEED, WRITERS
+    from adamroute.datasets.tiny_models.writers import SERVED_SEED, WRITERS
 
     folder = tmp_path_factory.mktemp("headline")
     models = folder / "models"

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from adamroute.catalogue.request import PreferenceProfile
-from adamroute.datasets.tiny_models.checkpoints import write_qwen3
+from adamroute.datasets.tiny_models.writers import write_qwen3
 from adamroute.errors import EngineError
 from adamroute.llm.fence import DATA_RULE
 from adamroute.reranking.llm_grades import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adamroute.datasets.tiny_models.checkpoints import write_qwen3
+from adamroute.datasets.tiny_models.writers import write_qwen3
 from adamroute.errors import ModelError
 from adamroute.routing.backbone import encoder_of, load_backbone
 from adamroute.routing.student_prompt import bin_tokens

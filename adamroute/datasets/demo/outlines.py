@@ -6,18 +6,24 @@ import math
 from collections.abc import Sequence
 
 Point = tuple[float, float]
+STEPS = 8  # of a curve between two of its points
 
 
 def ellipse(
-    cx: float, cy: float, rx: float, ry: float, start_deg: float = 0, end_deg: float = 360
+    cx: float, cy: float, rx: float, ry: float, span_deg: tuple[float, float] = (0, 360)
 ) -> list[Point]:
     """Points along an ellipse, clockwise from 3 o'clock (y points down)."""
-    steps = max(8, int(abs(end_deg - start_deg) / 6))
-    out = []
-    for i in range(steps + 1):
-        angle = math.radians(start_deg + (end_deg - start_deg) * i / steps)
-        out.append((cx + rx * math.cos(angle), cy + ry * math.sin(angle)))
-    return out
+    start, end = span_deg
+    steps = max(8, int(abs(end - start) / 6))
+    angles = [math.radians(start + (end - start) * i / steps) for i in range(steps + 1)]
+    return [(cx + rx * math.cos(angle), cy + ry * math.sin(angle)) for angle in angles]
+
+
+def arch(
+    cy: float, outer: Point, inner: Point, span_deg: tuple[float, float] = (180, 360)
+) -> list[Point]:
+    """The band between two ellipses around (0, cy), each given by its half axes."""
+    return [*ellipse(0, cy, *outer, span_deg), *ellipse(0, cy, *inner, span_deg[::-1])]
 
 
 def box(x0: float, y0: float, x1: float, y1: float, radius: float = 0.0) -> list[Point]:
@@ -26,31 +32,31 @@ def box(x0: float, y0: float, x1: float, y1: float, radius: float = 0.0) -> list
     if r <= 0:
         return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
     return [
-        *ellipse(x1 - r, y0 + r, r, r, -90, 0),
-        *ellipse(x1 - r, y1 - r, r, r, 0, 90),
-        *ellipse(x0 + r, y1 - r, r, r, 90, 180),
-        *ellipse(x0 + r, y0 + r, r, r, 180, 270),
+        *ellipse(x1 - r, y0 + r, r, r, (-90, 0)),
+        *ellipse(x1 - r, y1 - r, r, r, (0, 90)),
+        *ellipse(x0 + r, y1 - r, r, r, (90, 180)),
+        *ellipse(x0 + r, y0 + r, r, r, (180, 270)),
     ]
 
 
-def smooth(points: Sequence[Point], *, closed: bool = True, steps: int = 8) -> list[Point]:
-    """Catmull-Rom curve through the points; a point given twice is a corner."""
-    n = len(points)
-    out: list[Point] = []
-    for i in range(n if closed else n - 1):
-        p0 = points[i - 1] if closed or i > 0 else points[0]
-        p1, p2 = points[i], points[(i + 1) % n]
-        p3 = points[(i + 2) % n] if closed or i + 2 < n else points[-1]
-        if p1 == p2:
-            continue
-        # A doubled point has no tangent: the curve leaves and enters it straight.
-        out += [_spline(p0, p1, p2, p3, k / steps) for k in range(steps)]
-    if not closed:
-        out.append(points[-1])
-    return out
+def smooth(points: Sequence[Point]) -> list[Point]:
+    """A closed Catmull-Rom curve through the points; a point given twice is a corner."""
+    return _spline([points[-1], *points, points[0], points[1]])
 
 
-def _spline(p0: Point, p1: Point, p2: Point, p3: Point, t: float) -> Point:
+def curve(points: Sequence[Point]) -> list[Point]:
+    """An open Catmull-Rom curve from the first point to the last, with corners as in `smooth`."""
+    return [*_spline([points[0], *points, points[-1]]), points[-1]]
+
+
+def _spline(points: Sequence[Point]) -> list[Point]:
+    """The curve from the second point to the last but one, which it leaves out."""
+    windows = zip(points, points[1:], points[2:], points[3:], strict=False)
+    # A doubled point has no tangent: the curve leaves and enters it straight.
+    return [_at(*four, k / STEPS) for four in windows if four[1] != four[2] for k in range(STEPS)]
+
+
+def _at(p0: Point, p1: Point, p2: Point, p3: Point, t: float) -> Point:
     def along(axis: int) -> float:
         a, b, c, d = p0[axis], p1[axis], p2[axis], p3[axis]
         m1 = 0.0 if p0 == p1 else (c - a) / 2
@@ -64,7 +70,14 @@ def _spline(p0: Point, p1: Point, p2: Point, p3: Point, t: float) -> Point:
 
 def mirrored(right_half: Sequence[Point]) -> list[Point]:
     """A symmetric outline from its right half, given from top to bottom."""
-    return [*right_half, *((-x, y) for x, y in reversed(right_half))]
+    return [*right_half, *flipped(right_half[::-1])]
+
+
+def turned(side: Sequence[Point], sag: float) -> list[Point]:
+    """A body as if turned on a lathe: its right side from top to bottom, and a round floor."""
+    x, y = side[-1]
+    floor = ellipse(0, y, x, sag, (0, 180))
+    return [*side, *floor, *flipped(side[::-1])]
 
 
 def moved(points: Sequence[Point], dx: float, dy: float = 0.0) -> list[Point]:

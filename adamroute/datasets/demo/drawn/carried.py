@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from adamroute.datasets.demo.outlines import Point, box, ellipse, flipped, mirrored, smooth
+from adamroute.datasets.demo.outlines import (
+    Point,
+    arch,
+    box,
+    curve,
+    ellipse,
+    flipped,
+    mirrored,
+    smooth,
+)
 from adamroute.datasets.demo.patterns import RGB, luminance
 from adamroute.datasets.demo.studio import Pen, tone
 
@@ -26,8 +35,7 @@ def backpack(pen: Pen, shape: str, detail: str) -> None:
         strap = smooth([(0.5, -0.5), (0.78, -0.2), (0.86, 0.3), (0.6, 0.8), (0.5, 0.7),
                         (0.7, 0.3), (0.62, -0.1), (0.42, -0.34)])
         pen.fill(turn(strap), trim, "tube", depth=0.3)
-    pen.line(smooth([(-0.16, -0.84), (-0.12, -1.02), (0.12, -1.02), (0.16, -0.84)], closed=False),
-             0.06, trim)
+    pen.line(curve([(-0.16, -0.84), (-0.12, -1.02), (0.12, -1.02), (0.16, -0.84)]), 0.06, trim)
     if shape == "roll top":
         pen.fill(box(-0.56, -0.62, 0.56, 0.9, 0.12), pen.main, "tube", depth=0.3, folds=0.05)
         pen.fill(box(-0.62, -0.9, 0.62, -0.56, 0.17), pen.main, "bar", depth=0.7, edge=0.4)
@@ -41,8 +49,8 @@ def backpack(pen: Pen, shape: str, detail: str) -> None:
         if shape == "buckled flap":
             _flap(pen)
         else:
-            zip_line = smooth([(-0.52, -0.1), (-0.46, -0.56), (0, -0.7), (0.46, -0.56),
-                               (0.52, -0.1)], closed=False)
+            zip_line = curve([(-0.52, -0.1), (-0.46, -0.56), (0, -0.7), (0.46, -0.56),
+                              (0.52, -0.1)])
             pen.line(zip_line, 0.035, trim)
             pen.seam(zip_line, (210, 206, 196))
     _pockets(pen, detail, trim)
@@ -105,8 +113,7 @@ def _handle(pen: Pen, detail: str) -> None:
             pen.rod((x, -0.56), (x, -1.08), 0.06, STEEL)
         pen.fill(box(-0.32, -1.16, 0.32, -1.04, 0.06), (54, 54, 58), "bar", depth=0.5)
     else:
-        arc = [*ellipse(0, -0.58, 0.28, 0.2, 180, 360), *ellipse(0, -0.58, 0.19, 0.12, 360, 180)]
-        pen.fill(arc, (54, 54, 58), "bar", depth=0.4)
+        pen.fill(arch(-0.58, (0.28, 0.2), (0.19, 0.12)), (54, 54, 58), "bar", depth=0.4)
 
 
 def umbrella(pen: Pen, shape: str, detail: str) -> None:
@@ -125,15 +132,14 @@ def umbrella(pen: Pen, shape: str, detail: str) -> None:
     scallops: list[Point] = []
     for (xa, _), (xb, _) in zip(reversed(points[1:]), reversed(points[:-1]), strict=True):
         mid, half = (xa + xb) / 2, abs(xa - xb) / 2
-        scallops += ellipse(mid, rim, half, 0.09, 360, 180)
+        scallops += ellipse(mid, rim, half, 0.09, (360, 180))
     bulge = peak + (0.1 if dome else 0.14)
-    top = smooth([(-wide, rim), (-wide, rim), (-wide * 0.72, bulge + 0.2 * (rim - bulge)),
-                  (0, peak), (wide * 0.72, bulge + 0.2 * (rim - bulge)), (wide, rim), (wide, rim)],
-                 closed=False)
+    top = curve([(-wide, rim), (-wide, rim), (-wide * 0.72, bulge + 0.2 * (rim - bulge)),
+                 (0, peak), (wide * 0.72, bulge + 0.2 * (rim - bulge)), (wide, rim), (wide, rim)])
     pen.fill([*top, *scallops], pen.main, "ball", depth=0.4, edge=0.25)
     rib = tone(pen.colour, 0.7) if luminance(pen.colour) > 60 else tone(pen.colour, 1.3)
     for x, _ in points[1:-1]:
-        line = smooth([(0, peak), (x * 0.72, peak + 0.35 * (rim - peak)), (x, rim)], closed=False)
+        line = curve([(0, peak), (x * 0.72, peak + 0.35 * (rim - peak)), (x, rim)])
         pen.line(line, 0.014, rib)
 
 
@@ -153,8 +159,8 @@ def _furled(pen: Pen, hooked: bool) -> None:
 
 def _grip(pen: Pen, x: float, hooked: bool) -> None:
     if hooked:
-        hook = smooth([(x, 0.62), (x, 0.9), (x + 0.06, 1.02), (x + 0.17, 1.03), (x + 0.24, 0.94),
-                       (x + 0.24, 0.86)], closed=False)
+        hook = curve([(x, 0.62), (x, 0.9), (x + 0.06, 1.02), (x + 0.17, 1.03), (x + 0.24, 0.94),
+                      (x + 0.24, 0.86)])
         pen.line(hook, 0.1, tone(WOOD, 0.7))
         pen.line([(px - 0.012, py) for px, py in hook], 0.062, WOOD)
     else:
@@ -174,7 +180,7 @@ def bottle(pen: Pen, shape: str, detail: str) -> None:
         half = [(0.0, -0.66), (0.2, -0.66), (0.28, -0.56), (0.29, -0.4), (0.29, 0.8), (0.29, 0.9),
                 (0.23, 0.98), (0.23, 0.98), (0, 0.99)]
     _lid(pen, detail, -0.58 if shape != "slim" else -0.64)
-    body = mirrored(smooth(half, closed=False))
+    body = mirrored(curve(half))
     pen.fill(body, pen.main, "tube", depth=0.5, edge=0.25, gloss=0.22)
     width = {"waisted": 0.39, "broad-shouldered": 0.455, "slim": 0.288}[shape]
     base = [(-width, 0.72), (width, 0.72), (width, 0.8), (-width, 0.8)]
@@ -190,7 +196,7 @@ def _lid(pen: Pen, detail: str, y: float) -> None:
     if detail == "straw spout":
         pen.rod((0.02, y - 0.1), (0.1, y - 0.42), 0.08, tone(pen.accent, 0.92))
         pen.fill(ellipse(0.105, y - 0.43, 0.05, 0.035), tone(pen.accent, 0.6))
-        pen.line(ellipse(0, y - 0.12, 0.17, 0.1, 180, 250), 0.05, cap)
+        pen.line(ellipse(0, y - 0.12, 0.17, 0.1, (180, 250)), 0.05, cap)
     pen.fill(box(-0.2, y - 0.2, 0.2, y + 0.02, 0.05), cap, "tube", depth=0.5, gloss=0.15)
     if detail == "screw cap":
         pen.fill(box(-0.19, y - 0.34, 0.19, y - 0.12, 0.05), cap, "tube", depth=0.5, gloss=0.15)

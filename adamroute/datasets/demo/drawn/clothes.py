@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from adamroute.datasets.demo.outlines import Point, box, ellipse, flipped, mirrored, smooth, waves
+from adamroute.datasets.demo.outlines import (
+    Point,
+    box,
+    curve,
+    ellipse,
+    flipped,
+    mirrored,
+    smooth,
+    waves,
+)
 from adamroute.datasets.demo.patterns import luminance
 from adamroute.datasets.demo.studio import Pen, tone
 
@@ -27,15 +36,12 @@ def t_shirt(pen: Pen, shape: str, detail: str) -> None:
     neck: list[Point] = [(0.0, deep)]
     if detail == "V-neck":
         neck.append((0.0, deep))
-    half = smooth(
-        [*neck, (0.16, -0.68 if detail == "V-neck" else -0.66), (0.26, -0.82), (0.26, -0.82),
-         (shoulder, -0.68), (shoulder, -0.68), (under, -0.3), (0.52, 0.2), (0.55, 0.86),
-         (0.55, 0.86), (0.0, 0.9)],
-        closed=False,
-    )
+    half = curve([*neck, (0.16, -0.68 if detail == "V-neck" else -0.66), (0.26, -0.82),
+                  (0.26, -0.82), (shoulder, -0.68), (shoulder, -0.68), (under, -0.3), (0.52, 0.2),
+                  (0.55, 0.86), (0.55, 0.86), (0.0, 0.9)])
     pen.fill(mirrored(half), pen.main, "tube", depth=0.22, folds=0.07)
     seam = _seam_tone(pen)
-    pen.seam(smooth([(-0.53, 0.79), (0, 0.83), (0.53, 0.79)], closed=False), seam)
+    pen.seam(curve([(-0.53, 0.79), (0, 0.83), (0.53, 0.79)]), seam)
     rim = half[: 17 if detail != "V-neck" else 24]
     if detail == "button collar":
         _polo(pen)
@@ -80,7 +86,7 @@ def dress(pen: Pen, shape: str, detail: str) -> None:
         pen.fill(ellipse(0, -0.9, 0.17, 0.06), tone(pen.colour, 0.4))
         neck = [(0.0, -0.74), (0.13, -0.8), (0.17, -0.93), (0.17, -0.93), (0.36, -0.86),
                 (0.36, -0.86), (0.32, -0.5)]
-    bodice = smooth([*neck, (0.26, -0.24), (0.25, -0.1), (0.25, -0.1), (0, -0.08)], closed=False)
+    bodice = curve([*neck, (0.26, -0.24), (0.25, -0.1), (0.25, -0.1), (0, -0.08)])
     pen.fill(mirrored(bodice), pen.main, "tube", depth=0.32, folds=0.05)
     if shape == "flared skirt":
         _skirt(pen, [(0.25, -0.1), (0.42, 0.2), (0.76, 0.86)], 0.86, 4)
@@ -97,7 +103,7 @@ def dress(pen: Pen, shape: str, detail: str) -> None:
 def _skirt(pen: Pen, side: list[Point], hem: float, ripples: int) -> None:
     edge = side[-1][0]
     bottom = waves(edge, -edge, hem, 0.028, ripples) if ripples else [(0.0, hem + 0.02)]
-    right = smooth([side[0], side[0], *side[1:], side[-1]], closed=False)
+    right = curve([side[0], side[0], *side[1:], side[-1]])
     outline = [*right, *bottom, *reversed(flipped(right))]
     pen.fill(outline, pen.main, "tube", depth=0.34, folds=0.14)
     line = waves(-edge * 0.97, edge * 0.97, hem - 0.05, 0.02, max(1, ripples))
@@ -131,12 +137,14 @@ def _wide_brim(pen: Pen, band: bool) -> None:
     crown = smooth([(-0.5, 0.2), (-0.46, -0.2), (-0.3, -0.5), (-0.08, -0.44), (0.1, -0.46),
                     (0.32, -0.5), (0.46, -0.2), (0.5, 0.2), (0.28, 0.3), (-0.28, 0.3)])
     pen.fill(crown, pen.main, "tube", depth=0.45, edge=0.3)
-    _ribbon(pen, 0.5, 0.14, 0.1, band)
+    _ribbon(pen, 0.5, 0.14, 0.1, band=band)
 
 
-def _ribbon(pen: Pen, half: float, y: float, sag: float, band: bool, thick: float = 0.15) -> None:
-    upper = smooth([(-half, y - thick), (0, y - thick + sag), (half, y - thick)], closed=False)
-    lower = smooth([(half * 1.02, y), (0, y + sag), (-half * 1.02, y)], closed=False)
+def _ribbon(
+    pen: Pen, half: float, y: float, sag: float, *, band: bool, thick: float = 0.15
+) -> None:
+    upper = curve([(-half, y - thick), (0, y - thick + sag), (half, y - thick)])
+    lower = curve([(half * 1.02, y), (0, y + sag), (-half * 1.02, y)])
     if band:
         pen.fill([*upper, *lower], tone(pen.accent, 0.92), "tube", depth=0.45, edge=0.15)
     else:
@@ -149,14 +157,14 @@ def _bucket(pen: Pen, band: bool) -> None:
     pen.fill(brim, pen.main, "tube", depth=0.4, edge=0.35)
     for i in range(3):
         k = 0.25 + i * 0.24
-        row = smooth([(-0.64 - 0.26 * k, 0.2 + 0.4 * k), (0, 0.3 + 0.46 * k),
-                      (0.64 + 0.26 * k, 0.2 + 0.4 * k)], closed=False)
+        row = curve([(-0.64 - 0.26 * k, 0.2 + 0.4 * k), (0, 0.3 + 0.46 * k),
+                     (0.64 + 0.26 * k, 0.2 + 0.4 * k)])
         pen.seam(row, _seam_tone(pen))
     crown = smooth([(-0.5, -0.4), (-0.5, -0.4), (0, -0.46), (0.5, -0.4), (0.5, -0.4),
                     (0.62, 0.16), (0.62, 0.16), (0.0, 0.28), (-0.62, 0.16), (-0.62, 0.16)])
     pen.fill(crown, pen.main, "tube", depth=0.4, edge=0.25)
-    pen.seam(smooth([(-0.5, -0.35), (0, -0.29), (0.5, -0.35)], closed=False), _seam_tone(pen))
-    _ribbon(pen, 0.6, 0.12, 0.11, band, 0.17)
+    pen.seam(curve([(-0.5, -0.35), (0, -0.29), (0.5, -0.35)]), _seam_tone(pen))
+    _ribbon(pen, 0.6, 0.12, 0.11, band=band, thick=0.17)
 
 
 def _cap(pen: Pen, band: bool) -> None:
@@ -164,8 +172,7 @@ def _cap(pen: Pen, band: bool) -> None:
                     (0.36, -0.4), (0.5, 0.0), (0.52, 0.3), (0.52, 0.3), (-0.1, 0.36)])
     pen.fill(crown, pen.main, "ball", depth=0.4)
     for bend in (-0.5, -0.14, 0.22):
-        pen.line(smooth([(-0.1, -0.58), (bend - 0.04, -0.2), (bend, 0.3)], closed=False), 0.016,
-                 _seam_tone(pen))
+        pen.line(curve([(-0.1, -0.58), (bend - 0.04, -0.2), (bend, 0.3)]), 0.016, _seam_tone(pen))
     pen.fill(ellipse(-0.1, -0.6, 0.07, 0.04), tone(pen.accent, 0.9), "ball")
     if band:
         pen.fill(smooth([(-0.72, 0.12), (-0.72, 0.12), (0.52, 0.1), (0.52, 0.1), (0.52, 0.3),

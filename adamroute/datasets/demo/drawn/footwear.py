@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adamroute.datasets.demo.outlines import Point, box, ellipse, smooth, waves
+from adamroute.datasets.demo.outlines import Point, box, curve, ellipse, smooth, waves
 from adamroute.datasets.demo.patterns import RGB, luminance
 from adamroute.datasets.demo.studio import Pen, tone
 
@@ -48,8 +48,7 @@ def _laces(pen: Pen, top: float, high: bool) -> None:
     for x, y in slope:
         pen.line([(x - 0.06, y + 0.1), (x + 0.15, y - 0.04)], 0.055, tone(lace, 0.75))
         pen.line([(x - 0.06, y + 0.09), (x + 0.15, y - 0.05)], 0.038, lace)
-    pen.seam(smooth([(-0.5, 0.28), (-0.3, 0.1), (0.1, 0.16), (0.5, 0.22)], closed=False),
-             tone(pen.colour, 0.55))
+    pen.seam(curve([(-0.5, 0.28), (-0.3, 0.1), (0.1, 0.16), (0.5, 0.22)]), tone(pen.colour, 0.55))
     pen.line([(-0.86, top + 0.02), (-0.9, top - 0.1)], 0.05, tone(pen.colour, 0.6))
 
 
@@ -86,8 +85,8 @@ def boot(pen: Pen, shape: str, detail: str) -> None:
                          (0.8, 0.68), (-0.62, 0.68), (-0.62, 0.68), (-0.64, 0.4), (-0.58, 0.1)]
     pen.fill(smooth([*leg, *rim, *foot]), pen.main, "tube", depth=0.35, folds=0.07)
     dark = tone(pen.colour, 0.55) if luminance(pen.colour) > 60 else tone(pen.colour, 1.25)
-    pen.seam(smooth([(0.3, 0.66), (0.34, 0.46), (0.52, 0.36)], closed=False), dark)
-    pen.line(smooth([(-0.62, 0.52), (-0.2, 0.56), (0.1, 0.64)], closed=False), 0.022, dark)
+    pen.seam(curve([(0.3, 0.66), (0.34, 0.46), (0.52, 0.36)]), dark)
+    pen.line(curve([(-0.62, 0.52), (-0.2, 0.56), (0.1, 0.64)]), 0.022, dark)
     style = int(pen.rng.integers(3))
     if style == 0:
         _boot_laces(pen, top, dark)
@@ -95,7 +94,7 @@ def boot(pen: Pen, shape: str, detail: str) -> None:
         pen.line([(-0.28, top + 0.12), (-0.26, 0.34)], 0.03, (176, 176, 180))
         pen.line([(-0.28, top + 0.14), (-0.28, top + 0.26)], 0.05, (214, 190, 120))
     else:
-        strap = smooth([(-0.6, 0.12), (-0.2, 0.2), (0.14, 0.08)], closed=False)
+        strap = curve([(-0.6, 0.12), (-0.2, 0.2), (0.14, 0.08)])
         pen.line(strap, 0.09, dark)
         pen.fill(ellipse(-0.16, 0.19, 0.08, 0.08), (222, 196, 120), "ball")
         pen.fill(ellipse(-0.16, 0.19, 0.04, 0.04), dark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adamroute.datasets.demo.outlines import Point, box, ellipse, mirrored, smooth
+from adamroute.datasets.demo.outlines import Point, box, curve, ellipse, mirrored, smooth, turned
 from adamroute.datasets.demo.patterns import RGB
 from adamroute.datasets.demo.studio import Form, Pen, tone
 
@@ -27,11 +27,8 @@ def mug(pen: Pen, shape: str, detail: str) -> None:
     edge = {"round-bellied": 0.54, "tapered": 0.5}.get(shape, top_x - 0.02)
     if detail != "no handle":
         _mug_handle(pen, edge, mid, square=detail == "square handle")
-    bottom = profile[-1]
-    side = smooth([profile[0], *profile, bottom], closed=False)
-    floor = ellipse(0, bottom[1], bottom[0], 0.06, 0, 180)
-    body = [*side, *floor, *((-x, y) for x, y in reversed(side))]
-    pen.fill(body, pen.main, "tube", depth=0.5, edge=0.2, gloss=0.2)
+    side = curve([profile[0], *profile, profile[-1]])
+    pen.fill(turned(side, 0.06), pen.main, "tube", depth=0.5, edge=0.2, gloss=0.2)
     pen.fill(ellipse(0, top, top_x, 0.13), tone(pen.colour, 1.12), edge=0.1)
     inside = ellipse(0, top + 0.008, top_x - 0.045, 0.1)
     pen.fill(inside, tone(pen.accent, 0.86), "bar", depth=-0.4)
@@ -66,16 +63,13 @@ def lamp(pen: Pen, shape: str, detail: str) -> None:
     wide, low = half[-1]
     glow: RGB = (255, 246, 206)
     pen.fill(ellipse(0, low, wide, 0.09), glow, edge=0.5)
-    side = smooth(half, closed=False)
-    hem = ellipse(0, low, wide, 0.075, 0, 180)
     form: Form = "ball" if shape == "dome shade" else "tube"
-    body = [*side, *hem, *((-x, y) for x, y in reversed(side))]
-    pen.fill(body, pen.main, form, depth=0.36, edge=0.22)
+    pen.fill(turned(curve(half), 0.075), pen.main, form, depth=0.36, edge=0.22)
     if shape != "dome shade":
         pen.fill(ellipse(0, half[0][1], half[0][0], 0.05), tone(pen.colour, 0.62))
     else:
         pen.fill(box(-0.05, -0.98, 0.05, -0.86, 0.03), STEEL, "tube")
-    pen.line(hem, 0.035, tone(pen.accent, 0.9))
+    pen.line(ellipse(0, low, wide, 0.075, (0, 180)), 0.035, tone(pen.accent, 0.9))
 
 
 def _lamp_base(pen: Pen, detail: str) -> None:
@@ -86,8 +80,7 @@ def _lamp_base(pen: Pen, detail: str) -> None:
     elif detail == "bulbous base":
         half: list[Point] = [(0.07, -0.2), (0.09, -0.02), (0.3, 0.2), (0.4, 0.5), (0.28, 0.84),
                              (0.26, 0.96), (0, 0.98)]
-        pen.fill(mirrored(smooth(half, closed=False)), tone(pen.accent, 0.95), "ball", depth=0.5,
-                 gloss=0.35)
+        pen.fill(mirrored(curve(half)), tone(pen.accent, 0.95), "ball", depth=0.5, gloss=0.35)
         pen.fill(box(-0.31, 0.93, 0.31, 1.0, 0.03), tone(WOOD, 0.75), "tube")
     else:
         pen.rod((0, -0.2), (0, 0.92), 0.07, STEEL)
@@ -102,7 +95,7 @@ def chair(pen: Pen, shape: str, detail: str) -> None:
         for x in (-0.48, 0.48):
             pen.rod((x * 0.96, 0.16), (x, -1.02), 0.085, tone(frame, 0.9))
         for y in (-0.98, -0.66, -0.34):
-            upper = smooth([(-0.5, y), (0, y - 0.05), (0.5, y)], closed=False)
+            upper = curve([(-0.5, y), (0, y - 0.05), (0.5, y)])
             slat = [*upper, *((x, below + 0.2) for x, below in reversed(upper))]
             pen.fill(slat, pen.main, "bar", depth=0.3, edge=0.4)
     elif shape == "rounded back":
@@ -161,12 +154,10 @@ def plant_pot(pen: Pen, shape: str, detail: str) -> None:
     wide, top = profile[0]
     pen.fill(ellipse(0, top, wide - 0.02, 0.12), (74, 54, 40))
     _PLANTS[int(pen.rng.integers(len(_PLANTS)))](pen, top)
-    side = smooth([profile[0], *profile, profile[-1]], closed=False)
-    rim = ellipse(0, top, wide, 0.12, 180, 0)
-    floor = ellipse(0, profile[-1][1], profile[-1][0], 0.05, 0, 180)
-    pen.fill([*rim, *side, *floor, *((-x, y) for x, y in reversed(side))], pen.main, "tube",
-             depth=0.5, edge=0.22, gloss=0.12)
-    lip = [*rim, *ellipse(0, top + 0.05, wide, 0.12, 0, 180)]
+    side = curve([profile[0], *profile, profile[-1]])
+    rim = ellipse(0, top, wide, 0.12, (180, 0))
+    pen.fill([*rim, *turned(side, 0.05)], pen.main, "tube", depth=0.5, edge=0.22, gloss=0.12)
+    lip = [*rim, *ellipse(0, top + 0.05, wide, 0.12, (0, 180))]
     pen.fill(lip, tone(pen.colour, 0.92), "tube", depth=0.4)
 
 
@@ -174,22 +165,25 @@ def _leafy(pen: Pen, top: float) -> None:
     for i in range(9):
         lean = -0.8 + 0.2 * i + float(pen.rng.uniform(-0.06, 0.06))
         tall = 0.62 + float(pen.rng.uniform(0.0, 0.28)) - 0.3 * abs(lean)
-        _leaf(pen, top, lean, tall, 0.13, tone(LEAF, float(pen.rng.uniform(0.7, 1.15))))
+        green = tone(LEAF, float(pen.rng.uniform(0.7, 1.15)))
+        _leaf(pen, top, (lean, tall), wide=0.13, green=green)
 
 
 def _grassy(pen: Pen, top: float) -> None:
     for i in range(15):
         lean = -1.0 + i / 7 + float(pen.rng.uniform(-0.08, 0.08))
         tall = 0.95 - 0.35 * abs(lean) + float(pen.rng.uniform(-0.1, 0.05))
-        _leaf(pen, top, lean * 0.8, tall, 0.05, tone(LEAF, float(pen.rng.uniform(0.75, 1.25))))
+        green = tone(LEAF, float(pen.rng.uniform(0.75, 1.25)))
+        _leaf(pen, top, (lean * 0.8, tall), wide=0.05, green=green)
 
 
-def _leaf(pen: Pen, top: float, lean: float, tall: float, wide: float, green: RGB) -> None:
+def _leaf(pen: Pen, top: float, tip_at: Point, *, wide: float, green: RGB) -> None:
+    lean, tall = tip_at
     base, tip = (lean * 0.2, top + 0.06), (lean * 0.75, top - tall)
     mid = ((base[0] + tip[0]) / 2 + lean * 0.02, (base[1] + tip[1]) / 2 - 0.06)
     leaf = smooth([base, base, (mid[0] - wide, mid[1]), tip, tip, (mid[0] + wide, mid[1])])
     pen.fill(leaf, green, "tube", depth=0.3, edge=0.2)
-    pen.line(smooth([base, mid, tip], closed=False), 0.012, tone(green, 1.3))
+    pen.line(curve([base, mid, tip]), 0.012, tone(green, 1.3))
 
 
 def _cactus(pen: Pen, top: float) -> None:

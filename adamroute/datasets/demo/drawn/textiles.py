@@ -90,7 +90,7 @@ def cushion(pen: Pen, shape: str, detail: str) -> None:
              edge=0.4)
     if shape == "bolster":
         for x in (-0.72, 0.72):
-            pen.line(ellipse(x, 0, 0.05, 0.36, -85, 85), 0.02, tone(pen.colour, 0.6))
+            pen.line(ellipse(x, 0, 0.05, 0.36, (-85, 85)), 0.02, tone(pen.colour, 0.6))
     if detail == "button centre":
         for dx, dy in ((0.3, 0.22), (-0.3, 0.22), (0.3, -0.22), (-0.3, -0.22)):
             pen.line([(0, 0), (dx, dy)], 0.02, tone(pen.colour, 0.62))

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from adamroute.datasets.demo.outlines import Point, box, ellipse, flipped, moved, smooth
+from adamroute.datasets.demo.outlines import (
+    Point,
+    arch,
+    box,
+    curve,
+    ellipse,
+    flipped,
+    moved,
+    smooth,
+)
 from adamroute.datasets.demo.patterns import RGB
 from adamroute.datasets.demo.studio import Pen, tone
 
@@ -46,7 +55,7 @@ def sunglasses(pen: Pen, shape: str, detail: str) -> None:
     for side in (-1, 1):  # the arms, folded away behind
         arm = [(0.86 * side, -0.16), (1.0 * side, -0.2), (0.9 * side, -0.42), (0.72 * side, -0.44)]
         pen.fill(smooth(arm), tone(pen.colour, 0.6))
-    bridge = smooth([(-0.16, -0.1), (0, -0.17), (0.16, -0.1)], closed=False)
+    bridge = curve([(-0.16, -0.1), (0, -0.17), (0.16, -0.1)])
     if shape == "aviator":
         pen.line([(-0.3, -0.29), (0.3, -0.29)], 0.05, tone(pen.colour, 0.85))
     pen.line(bridge, 0.1, tone(pen.colour, 0.85))
@@ -155,17 +164,12 @@ _DIALS = {"hour marks": _marks, "three subdials": _subdials, "digital display": 
 
 
 def headphones(pen: Pen, shape: str, detail: str) -> None:
-    thick = detail == "thick padded band"
     metal = _metal(pen)
-    outer, inner = (0.78, 0.62) if thick else (0.76, 0.7)
-    arch = [*ellipse(0, -0.05, outer, 0.86, 180, 360), *ellipse(0, -0.05, inner, 0.7, 360, 180)]
-    if not thick:
-        arch = [*ellipse(0, -0.05, 0.76, 0.86, 180, 360), *ellipse(0, -0.05, 0.69, 0.79, 360, 180)]
-        pen.fill(arch, metal, "tube", depth=0.4, gloss=0.2)
-        pad = [*ellipse(0, -0.05, 0.69, 0.79, 215, 325), *ellipse(0, -0.05, 0.66, 0.7, 325, 215)]
-        pen.fill(pad, tone(pen.colour, 0.6))
+    if detail == "thick padded band":
+        pen.fill(arch(-0.05, (0.78, 0.86), (0.62, 0.7)), pen.main, "tube", depth=0.35, edge=0.4)
     else:
-        pen.fill(arch, pen.main, "tube", depth=0.35, edge=0.4)
+        pen.fill(arch(-0.05, (0.76, 0.86), (0.69, 0.79)), metal, "tube", depth=0.4, gloss=0.2)
+        pen.fill(arch(-0.05, (0.69, 0.79), (0.66, 0.7), (215, 325)), tone(pen.colour, 0.6))
     for side in (-1, 1):
         pen.rod((0.73 * side, -0.06), (0.73 * side, 0.2), 0.07, metal)
         _cup(pen, shape, side)
