@@ -1,6 +1,7 @@
 """What the demo shop knows: colours, product types, their functions, and the words for all of it.
 
-The seller's and the shopper's words differ on purpose. The facts are read from two YAML files.
+The seller's and the shopper's words differ on purpose. All of it stands in two YAML files beside
+this one: words.yaml and products.yaml, whose heads explain the notation.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ class Fact(_Entry):
 
     def agreeing(self, plural: bool) -> Fact:
         """The fact with its verbs in the number of the product's noun."""
-        number = {"s": "", "is": "are", "them": "them"} if plural else _SINGULAR
-        return self.spelled({}, number)
+        return self.spelled({}, _PLURAL if plural else _SINGULAR)
 
 
 _SINGULAR = {"s": "s", "is": "is", "them": "it"}
+_PLURAL = {"s": "", "is": "are", "them": "them"}
 
 
 def _filled(texts: tuple[str, ...], words: dict[str, str]) -> tuple[str, ...]:
