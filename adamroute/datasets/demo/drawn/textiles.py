@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from adamroute.datasets.demo.outlines import Point, box, ellipse, smooth
+from adamroute.datasets.demo.outlines import Point, box, ellipse, moved, smooth
 from adamroute.datasets.demo.studio import Pen, tone
 
 # Outlines are rows of points: one point a line would hide the shape.
@@ -16,25 +16,22 @@ def _trapezoid(half_top: float, half_low: float, y0: float, y1: float) -> list[P
 
 
 def rug(pen: Pen, shape: str, detail: str) -> None:
-    top, low = -0.6, 0.62
+    top, low = (-0.95, 0.95) if shape == "runner" else (-0.6, 0.62)
     size = {"rectangular": (0.72, 0.98), "runner": (0.34, 0.5)}.get(shape)
-    if shape == "runner":
-        top, low = -0.95, 0.95
-    for inset, paint in ((0.0, "edge"), (0.1, "cloth")):
-        if size:
-            outline = _trapezoid(size[0] - inset, size[1] - inset * 1.1, top + inset * 0.8,
-                                 low - inset * 0.8)
-        else:
-            outline = _disc(shape, inset)
-        if paint == "edge":
-            if detail == "fringed edge":
-                _fringe(pen, outline, bool(size))
-            pen.fill([(x, y + 0.05) for x, y in outline], tone(pen.colour, 0.5), edge=0.0)
-            pen.fill(outline, pen.accent if detail == "contrast border" else pen.main, edge=0.2)
-            if detail == "contrast border":
-                continue
-            break
-        pen.fill(outline, pen.main, edge=0.12)
+
+    def outline(inset: float) -> list[Point]:
+        if size is None:
+            return _disc(shape, inset)
+        return _trapezoid(size[0] - inset, size[1] - inset * 1.1, top + inset * 0.8,
+                          low - inset * 0.8)
+
+    edge, bordered = outline(0.0), detail == "contrast border"
+    if detail == "fringed edge":
+        _fringe(pen, edge, bool(size))
+    pen.fill(moved(edge, 0, 0.05), tone(pen.colour, 0.5), edge=0.0)
+    pen.fill(edge, pen.accent if bordered else pen.main, edge=0.2)
+    if bordered:
+        pen.fill(outline(0.1), pen.main, edge=0.12)
     _pile(pen, low, size[1] if size else 0.8)
 
 
