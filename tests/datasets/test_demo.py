@@ -20,7 +20,7 @@ from adamroute.datasets.demo.drawn import DRAW
 from adamroute.datasets.demo.listings import make_products
 from adamroute.datasets.demo.looks import Look, take_photo
 from adamroute.datasets.demo.patterns import PATTERNS
-from adamroute.datasets.demo.queries import ask_for
+from adamroute.datasets.demo.shopper_queries import ask_for
 from adamroute.datasets.demo.shoppers import make_history, make_people
 from adamroute.datasets.demo.vocabulary import vocabulary
 from adamroute.errors import ShopError

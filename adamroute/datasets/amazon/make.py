@@ -18,7 +18,7 @@ from adamroute.catalogue.shop_yaml import SHOP_YAML
 from adamroute.datasets.amazon.addresses import CheckedTransport
 from adamroute.datasets.amazon.fetch import FOLDER, Limits, fetch_photos, photo_name
 from adamroute.datasets.amazon.lines import kilobytes
-from adamroute.datasets.amazon.metadata import Product, read_products
+from adamroute.datasets.amazon.metadata import MetadataProduct, read_products
 from adamroute.datasets.amazon.people import People, Row, query_rows, read_people
 from adamroute.datasets.amazon.sources import PublicSet, Role, find_sources, public_set
 from adamroute.errors import ShopError
@@ -115,7 +115,7 @@ def _write_items(
     urls: dict[str, None] = {}
     ids: set[str] = set()
 
-    def products() -> Iterator[Product]:
+    def products() -> Iterator[MetadataProduct]:
         for path in sources["metadata"]:
             with progress.task(f"{path.name} (kB)", kilobytes(path)) as advance:
                 yield from read_products(path, advance, problems, people.corpus)
@@ -144,7 +144,7 @@ def _write_items(
     return tuple(urls), ids
 
 
-def _item(product: Product) -> Row:
+def _item(product: MetadataProduct) -> Row:
     return {
         "item_id": product.item_id,
         "title": product.title,

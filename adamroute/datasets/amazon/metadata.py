@@ -26,7 +26,7 @@ _PHOTO_SIZES = ("large", "hi_res", "thumb")  # of 2023, the best for 224 px firs
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class MetadataProduct:
     """One item, its texts without markup; `""` or `()` where the metadata says nothing."""
 
     item_id: str
@@ -50,7 +50,7 @@ def read_products(
     advance: Advance,
     problems: Counter[str],
     only: Container[str] | None = None,
-) -> Iterator[Product]:
+) -> Iterator[MetadataProduct]:
     """Products in file order, those of `only` where it is given; defects go into `problems`.
 
     ShopError names a line that cannot be read or has no id.
@@ -66,14 +66,14 @@ def plain(text: str) -> str:
     return clean(_CODE.sub(" ", _UNUSABLE.sub("", text)))
 
 
-def _product(record: Record, problems: Counter[str]) -> Product:
+def _product(record: Record, problems: Counter[str]) -> MetadataProduct:
     item_id = record.needed("parent_asin", "asin")
     if not isinstance(item_id, str):
         raise ShopError(f"{record.where}: the id {item_id!r} is no text. Mend that line")
     fields = _Fields(record.fields, problems)
     paths = fields.paths("categories") or fields.paths("category")
     title = fields.title()
-    return Product(
+    return MetadataProduct(
         item_id=item_id.strip(),
         title=title,
         brand=" ".join(fields.texts("brand") or fields.texts("store")),

@@ -18,7 +18,7 @@ _LAB = "from the McAuley lab, UC San Diego"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedFile:
     """One file of a set, under any of its names, each packed (.gz) or not."""
 
     role: Role
@@ -32,7 +32,7 @@ class PublicSet:
     """A data set that can be made a shop folder."""
 
     name: str
-    files: tuple[Wanted, ...]
+    files: tuple[WantedFile, ...]
 
     @property
     def has_queries(self) -> bool:
@@ -45,19 +45,19 @@ def _taira(name: str, domain: str, metadata: tuple[str, ...], year: str) -> Publ
     return PublicSet(
         name,
         (
-            Wanted(
+            WantedFile(
                 "queries", (f"{domain}_query_data1.csv",),
                 f"queries of TAIRA on Amazon {title}, from its repository Alcein/TAIRA",
             ),
-            Wanted(
+            WantedFile(
                 "users", (f"{domain}_user_profile.csv",),
                 f"users of TAIRA on Amazon {title}, from the same place",
             ),
-            Wanted(
+            WantedFile(
                 "metadata", metadata,
                 f"product metadata of that category, Amazon review data {year} {_LAB}",
             ),
-            Wanted(
+            WantedFile(
                 "catalogue", (f"{domain}_metadata.csv", "metadata.csv"),
                 "TAIRA's own list of items (column id), if you have it: only these are then kept",
                 needed=False,
@@ -70,11 +70,11 @@ def _msr(name: str, category: str) -> PublicSet:
     return PublicSet(
         name,
         (
-            Wanted(
+            WantedFile(
                 "reviews", (f"reviews_{category}_5.json", f"{category}_5.json"),
                 f"5-core reviews of that category, Amazon review data 2014 or 2018 {_LAB}",
             ),
-            Wanted(
+            WantedFile(
                 "metadata", (f"meta_{category}.json",),
                 "product metadata of the same category and year",
             ),
@@ -125,14 +125,14 @@ def find_sources(made_of: PublicSet, folder: Path) -> Mapping[Role, tuple[Path, 
     return found
 
 
-def _there(wanted: Wanted, folder: Path) -> tuple[Path, ...]:
+def _there(wanted: WantedFile, folder: Path) -> tuple[Path, ...]:
     """The files there are; of a packed and an unpacked one of a name, the unpacked."""
     every = ([folder / (name + end) for end in _PACKED] for name in wanted.names)
     first = (next((path for path in paths if path.is_file()), None) for paths in every)
     return tuple(path for path in first if path)
 
 
-def _told(wanted: Wanted, found: tuple[Path, ...]) -> str:
+def _told(wanted: WantedFile, found: tuple[Path, ...]) -> str:
     if found:
         return f"  found    {', '.join(path.name for path in found)}"
     name = " or ".join(wanted.names)

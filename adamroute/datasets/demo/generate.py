@@ -12,7 +12,7 @@ import numpy as np
 
 from adamroute.datasets.demo.listings import Product, make_products
 from adamroute.datasets.demo.looks import take_photo
-from adamroute.datasets.demo.queries import make_asks
+from adamroute.datasets.demo.shopper_queries import make_queries
 from adamroute.datasets.demo.shoppers import Event, make_history, make_people
 from adamroute.datasets.demo.vocabulary import vocabulary
 from adamroute.errors import ShopError
@@ -71,12 +71,12 @@ def generate_demo_shop(
     histories = [make_history(person, products, rng) for person in people]
     row_of = {product.item_id: row for row, product in enumerate(products)}
     liked = [[row_of[e.item_id] for e in h if e.label == "pos"] for h in histories]
-    asks = make_asks(people, products, liked, queries, rng)
+    asked = make_queries(people, products, liked, queries, rng)
     with publish(folder) as scratch:
         _write_photos(scratch, products, seed, advance)
         _write_items(scratch / "items.csv", products)
         _write_events(scratch / "interactions.csv", [e for h in histories for e in h])
-        _write_lines(scratch / "queries.jsonl", (asdict(ask) for ask in asks))
+        _write_lines(scratch / "queries.jsonl", (asdict(query) for query in asked))
         (scratch / "shop.yaml").write_text(SHOP_YAML, encoding="utf-8")
         marker = json.dumps({"generator": VERSION, **parameters}) + "\n"
         (scratch / MARKER).write_text(marker, encoding="utf-8")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from adamroute.datasets.amazon.metadata import Product, plain, read_products
+from adamroute.datasets.amazon.metadata import MetadataProduct, plain, read_products
 from adamroute.errors import ShopError
 
 
 def product(
     tmp_path: Path, record: object, problems: Counter[str] | None = None, *, literal: bool = False
-) -> Product:
+) -> MetadataProduct:
     path = tmp_path / "meta.json"
     path.write_text(repr(record) if literal else json.dumps(record), encoding="utf-8")
     found = Counter[str]() if problems is None else problems
@@ -28,7 +28,7 @@ def test_2014_has_one_photo_and_paths_of_categories(tmp_path: Path) -> None:
         "price": 7.89, "imUrl": "http://x/1.jpg", "brand": "Elma",
         "categories": [["Beauty", "Skin Care", "Oils"], ["Beauty", "Hair Care"]],
     }  # fmt: skip
-    assert product(tmp_path, record, literal=True) == Product(
+    assert product(tmp_path, record, literal=True) == MetadataProduct(
         item_id="0007",
         title="Argan Oil ®",
         brand="Elma",

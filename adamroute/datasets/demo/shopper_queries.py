@@ -20,7 +20,7 @@ SLIP_SHARE = 0.04  # of the requests carry a typing slip
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class DemoQuery:
     """One row of queries.jsonl."""
 
     query_id: str
@@ -31,13 +31,13 @@ class Ask:
     split: str
 
 
-def make_asks(
+def make_queries(
     people: Sequence[Person],
     products: Sequence[Product],
     liked: Sequence[Sequence[int]],
     n_queries: int,
     rng: np.random.Generator,
-) -> tuple[Ask, ...]:
+) -> tuple[DemoQuery, ...]:
     """Requests dealt over the users in turn; intents in fixed shares.
 
     `liked` holds the rows of each user's positives: about a third of the targets are among them,
@@ -46,7 +46,7 @@ def make_asks(
     rounds = range(n_queries // len(people) + 1)
     turns = np.concatenate([rng.permutation(len(people)) for _ in rounds])
     intents = deal(n_queries, INTENT_SHARES, rng)
-    asks = []
+    queries = []
     for i in range(n_queries):
         who = int(turns[i])
         person = people[who]
@@ -54,10 +54,17 @@ def make_asks(
             row = liked[who][int(rng.integers(len(liked[who])))]
         else:
             row = draw(np.array([person.affinity(p) for p in products]), 1, rng)[0]
-        text = ask_for(products[row], intents[i], rng)
-        asks.append(Ask(f"q{i:04d}", person.user_id, text, products[row].item_id, intents[i],
-                        person.split))  # fmt: skip
-    return tuple(asks)
+        queries.append(
+            DemoQuery(
+                query_id=f"q{i:04d}",
+                user_id=person.user_id,
+                query=ask_for(products[row], intents[i], rng),
+                target_id=products[row].item_id,
+                kind=intents[i],
+                split=person.split,
+            )
+        )
+    return tuple(queries)
 
 
 def ask_for(product: Product, intent: str, rng: np.random.Generator) -> str:
