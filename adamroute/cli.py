@@ -14,8 +14,9 @@ from typing import Annotated
 
 import typer
 
-from adamroute.config import Config, load_config
+from adamroute.config import Config, keep_config, load_config
 from adamroute.errors import AdamrouteError
+from adamroute.process import prepare_process
 from adamroute.progress import Progress, TerminalProgress
 
 app = typer.Typer(
@@ -250,12 +251,14 @@ def _build(config: Config, progress: Progress) -> None:
 
         run_profile(config, progress)
     run_build(config, progress)
+    keep_config(config)
 
 
 def _label(config: Config, progress: Progress) -> None:
     from adamroute.distill.labels.label import run_label
 
     run_label(config, progress)
+    keep_config(config)
 
 
 def _train(config: Config, progress: Progress) -> None:
@@ -264,12 +267,14 @@ def _train(config: Config, progress: Progress) -> None:
 
     run_train(config, progress)
     run_reranker(config, progress)
+    keep_config(config)
 
 
 def _calibrate(config: Config, progress: Progress) -> None:
     from adamroute.training.calibrate import run_calibrate
 
     run_calibrate(config, progress)
+    keep_config(config)
 
 
 def _report(
@@ -312,6 +317,7 @@ def _teacher_report(
 
 def main() -> None:
     """Entry point: what a user can mend is one line on stderr and exit code 2."""
+    prepare_process()
     try:
         app()
     except AdamrouteError as error:

@@ -1,7 +1,8 @@
 """What is set once for a process, before torch or FAISS come: threads, and how they wait.
 
 OpenMP reads its variables when it is loaded. A thread that waits must sleep: where threads spin,
-two busy cores embedded 8 texts/s instead of 115, and `make demo` took twice as long.
+two busy cores embedded 8 texts/s instead of 115, `make demo` took twice as long, and a forward
+pass in a Ray actor took 1.1 s instead of 80 ms.
 """
 
 from __future__ import annotations

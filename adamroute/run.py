@@ -108,7 +108,7 @@ def open_run(folder: str | Path) -> Run:
         raise ArtifactError(
             f"{folder}: no {CONFIG_FILE}, so no run was made there. Run: adamroute run CONFIG"
         )
-    return assemble_run(load_config(path))
+    return assemble_run(load_config(path, out=Path(folder)))  # it may have been moved
 
 
 def assemble_run(config: Config) -> Run:

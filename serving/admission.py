@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from typing import TypeVar
 from adamroute.config import ServeConfig
 from adamroute.errors import AdamrouteError, BusyError, DeadlineError, RequestError
 from adamroute.recommender import Recommendation, Routing
-from adamroute.recommender.path import RecommenderNode
+from adamroute.recommender.path import READY_S, Asking, RecommenderNode, not_ready
 from adamroute.recommender.trip import Clock, Trip
 from adamroute.serving.schemas import RecommendBody, RouteBody, asking
 from adamroute.serving.telemetry import Log, Meter
@@ -50,7 +51,10 @@ class Gate:
 
 
 class Admission:
-    """The served path as the HTTP interface calls it; `clock` enters so that a test can fix it."""
+    """The served path as the HTTP interface calls it.
+
+    `clock` and `new_id` enter so that a test can fix them.
+    """
 
     def __init__(
         self,
@@ -60,49 +64,52 @@ class Admission:
         meter: Meter,
         log: Log,
         clock: Clock = time.monotonic,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self._recommender = recommender
         self._timeout_s = limits.timeout_s
         self._gate = Gate(limits.max_ongoing, limits.max_queued)
-        self._meter, self._log, self._clock = meter, log, clock
+        self._meter, self._log = meter, log
+        self._clock, self._new_id = clock, new_id
 
     async def route(self, body: RouteBody) -> Routing:
         """Theta alone. RequestError, BusyError or DeadlineError where there is none."""
 
-        def work(left_s: float) -> Awaitable[Routing]:
-            return self._recommender.route(policy=body.policy, time_s=left_s, **asking(body))
+        def work(asked: Asking, left_s: float) -> Awaitable[Routing]:
+            return self._recommender.route(policy=body.policy, time_s=left_s, **asked)
 
-        return await self._served("route", work)
+        return await self._served("route", body, work)
 
     async def recommend(self, body: RecommendBody) -> Recommendation:
         """The n best items under the theta that was chosen; errors as `route`."""
         n = body.n if "n" in body.model_fields_set else None
 
-        def work(left_s: float) -> Awaitable[Recommendation]:
-            return self._recommender.recommend(
-                policy=body.policy, n=n, time_s=left_s, **asking(body)
-            )
+        def work(asked: Asking, left_s: float) -> Awaitable[Recommendation]:
+            return self._recommender.recommend(policy=body.policy, n=n, time_s=left_s, **asked)
 
-        return await self._served("recommend", work)
+        return await self._served("recommend", body, work)
 
     async def ready(self) -> dict[str, str]:
         """Name to "ready" or what is wrong, for each replica."""
         try:
-            return await self._recommender.ready()
-        except AdamrouteError as error:
-            return {"recommender": f"not ready: {error}"}
+            async with asyncio.timeout(2 * READY_S):  # the recommender waits for its nodes
+                return await self._recommender.ready()
+        except (TimeoutError, AdamrouteError) as error:
+            return {"recommender": not_ready(error)}
 
-    async def _served(self, endpoint: str, work: Callable[[float], Awaitable[Reply]]) -> Reply:
-        trip = Trip(self._clock, self._timeout_s)
+    async def _served(
+        self, endpoint: str, body: RouteBody, work: Callable[[Asking, float], Awaitable[Reply]]
+    ) -> Reply:
+        trip, asked = Trip(self._clock, self._timeout_s), asking(body, self._new_id())
         try:
             async with asyncio.timeout(self._timeout_s), self._gate.enter():
-                reply = await work(trip.left_s or 0.0)
+                reply = await work(asked, trip.left_s or 0.0)
         except TimeoutError as error:
             late = DeadlineError(f"no answer within {self._timeout_s:g} s; try again later")
-            self._refused(endpoint, trip, late)
+            self._refused(endpoint, asked, trip, late)
             raise late from error
         except AdamrouteError as error:
-            self._refused(endpoint, trip, error)
+            self._refused(endpoint, asked, trip, error)
             raise
         reply = replace(reply, timings_ms={**reply.timings_ms, **trip.ms()})
         self._answered(endpoint, reply)
@@ -121,9 +128,14 @@ class Admission:
         values = {name: plain[name] for name in LOGGED if name in plain}
         self._log.info("answered", endpoint=endpoint, items=items, **values)
 
-    def _refused(self, endpoint: str, trip: Trip, error: AdamrouteError) -> None:
+    def _refused(self, endpoint: str, asked: Asking, trip: Trip, error: AdamrouteError) -> None:
         name = type(error).__name__
-        field = error.field if isinstance(error, RequestError) else None
         self._meter.count("requests", endpoint=endpoint, status=name, source="none")
-        timings = trip.ms()
-        self._log.info("refused", endpoint=endpoint, error=name, field=field, timings_ms=timings)
+        self._log.info(
+            "refused",
+            endpoint=endpoint,
+            request_id=asked["request_id"],
+            error=name,
+            field=error.field if isinstance(error, RequestError) else None,
+            timings_ms=trip.ms(),
+        )

@@ -24,6 +24,7 @@ from types import FrameType
 
 from adamroute.config import Config, ServeConfig
 from adamroute.errors import ConfigError, ServingError
+from adamroute.process import prepare_process
 
 # Read by Ray when it is imported. The second makes GCS, raylet and workers listen on 127.0.0.1;
 # without it they listen on all interfaces.
@@ -31,9 +32,6 @@ _RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a replica without a share of a GPU sees none
-    # Seen once in an asynchronous Ray actor: a forward pass of two OpenMP threads took 1.1 s, and
-    # 70 to 83 ms when threads that wait were told to sleep. The cause was not isolated.
-    "OMP_WAIT_POLICY": "PASSIVE",
     # Serve binds its replica-to-replica sockets to all interfaces whatever it is told, and they
     # take pickles: nothing may reach them without this start's token.
     "RAY_AUTH_MODE": "token",
@@ -50,6 +48,7 @@ def served(config: Config) -> Iterator[str]:
     before anything starts; ServingError, with the logs' folder, where a replica does not start.
     """
     port = open_port(config.serve)
+    prepare_process()  # replicas inherit it
     if "ray" not in sys.modules:
         os.environ.update(_RAY_ENVIRONMENT)
         # Given here, Ray neither reads nor writes ~/.ray/auth_token.

@@ -81,10 +81,11 @@ class Problem(Answer):
     field: str | None = None
 
 
-def asking(body: RouteBody) -> Asking:
+def asking(body: RouteBody, request_id: str) -> Asking:
     """The body as values of the core."""
     history, given = body.history, body.preferences
     return Asking(
+        request_id=request_id,
         query=body.query,
         user_id=body.user_id,
         history=None

@@ -31,6 +31,7 @@ def warm_index(config: Config) -> SearchIndex:
     """On one thread; ConfigError where FAISS wants a GPU it lacks."""
     index = load_index(config.stage("index"), SMALL_THREADS, device=config.serve.retrieval_device)
     index.encode([WARM_UP])
+    _ = index.facts, index.traits, index.words  # or the first request would wait for them
     index.text_encoder = RememberedTexts(index.text_encoder)
     return index
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adamroute.config import Config
+from adamroute.config import Config, keep_config
 from adamroute.progress import SILENT
 from tests.postgres import Postgres, running_postgres
 
@@ -47,6 +47,7 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Config:
     generate_demo_shop(config.shop, **config.demo.model_dump())
     for stage in (run_build, run_label, run_train, run_reranker, run_calibrate):
         stage(config, SILENT)
+    keep_config(config)
     return config
 
 

@@ -92,11 +92,12 @@ class Explanation:
     """A recommendation with the numbers behind it."""
 
     recommendation: Recommendation
-    alpha_probs: Mapping[float, float]  # the student's distribution over alpha, sums to 1
+    query: str  # as asked; the preference text where the request has none
     profile: PreferenceProfile  # p_u, as told with the request or of the history
     neighbours: Mapping[str, float]  # user id to cosine, nearest first
-    reasons: tuple[ItemReason, ...]  # in the order of the items
+    alpha_probs: Mapping[float, float]  # the student's distribution over alpha, sums to 1
     teacher_steps: tuple[TraceStep, ...]  # of the loop, where it answered
+    reasons: tuple[ItemReason, ...]  # in the order of the items
 
     def plain(self) -> dict[str, Any]:
         """The same as JSON values."""

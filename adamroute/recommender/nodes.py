@@ -95,9 +95,10 @@ class Router(_Node):
         self._student = student
         self._calibration = calibration
 
-    def warm_up(self, text_vector: NDArray[np.float32] | None = None) -> None:
-        """The first pass costs more than the others. A student of vectors is given one, [D]."""
-        self._student.predict([RoutingInput("warm up", PreferenceProfile(), text_vector)])
+    def warm_up(self) -> None:
+        """The first pass of a student of words costs more than the others."""
+        if not self._student.reads_vectors:
+            self._student.predict([RoutingInput("warm up", PreferenceProfile(), None)])
 
     async def route(self, asked: RoutingInput) -> Routed:
         return await self._run(lambda: self._routed(asked))

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol, TypedDict, Unpack
 
 from adamroute.catalogue.request import PreferenceProfile, Request
@@ -24,11 +24,13 @@ from adamroute.recommender.answers import (
     RecommendedItem,
     Routing,
 )
-from adamroute.recommender.nodes import READY, Nodes
+from adamroute.recommender.nodes import READY, Nodes, Routed
 from adamroute.recommender.steps import Facts, History, Prepared, Ranked, Steps, ranked
 from adamroute.recommender.trip import Clock, Trip
+from adamroute.reranking.features import Case
 from adamroute.routing.policy_string import Auto, Forced, RoutingPolicy, Static, parse_policy
 from adamroute.routing.student import RoutingInput
+from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.context import Contexts
 from adamroute.theta import ALPHAS
 
@@ -39,8 +41,9 @@ SHOWN = 20  # items of an answer where nobody says how many
 
 
 class Asking(TypedDict, total=False):
-    """What a shopper may send; each may be left out or None."""
+    """What a request may say; each may be left out or None."""
 
+    request_id: str | None  # absent: one is made up
     query: str | None  # absent: the preference text takes its place
     user_id: str | None
     history: History | None  # wins over what is stored; earliest first
@@ -64,6 +67,26 @@ class RecommenderNode(Protocol):
     ) -> Routing: ...
 
     async def ready(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Theta, and what those said who were asked for it."""
+
+    choice: Choice
+    routed: Routed | None = None
+    taught: TeacherAnswer | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A recommendation and what led to it."""
+
+    shown: Recommendation
+    chosen: Chosen
+    prepared: Prepared
+    case: Case
+    ranked: Ranked
 
 
 class Recommender(Steps):
@@ -90,45 +113,33 @@ class Recommender(Steps):
         `time_s` is what the request may take: the teacher is not asked where it would be late.
         RequestError names the argument that cannot be used.
         """
-        if n is not None and not 1 <= n <= self.facts.tau:  # the default may exceed it
-            raise RequestError("n", f"n: at most tau = {self.facts.tau} items, got {n}")
-        trip = Trip(self._clock, time_s)
-        policy_, request = self._admitted(policy, asking, trip)
-        choice, prepared = await self._choose_and_prepare(policy_, request, trip)
-        with trip.stage("recall"):
-            found = self.retrieve(prepared, choice.theta)
-            case = self.case(prepared, found)
-        graded = await trip.time("score", self._nodes.reranker.grade(case))
-        items = self._items(ranked(found, graded.grades), SHOWN if n is None else n)
-        head = self._routing(request, choice, trip)
-        return Recommendation(**vars(head), items=items, scorer=dict(graded.counts))
+        return (await self._answered(policy, n, Trip(self._clock, time_s), asking)).shown
 
     async def route(
         self, *, policy: str = "auto", time_s: float | None = None, **asking: Unpack[Asking]
     ) -> Routing:
         """Theta alone; arguments and errors as `recommend`."""
         trip = Trip(self._clock, time_s)
-        policy_, request = self._admitted(policy, asking, trip)
+        parsed, request = self._admitted(policy, asking, trip)
         prepared = self._encoded(request, trip) if self.facts.reads_vectors else None
-        return self._routing(request, await self._choose(policy_, request, prepared, trip), trip)
+        chosen = await self._choose(parsed, request, prepared, trip)
+        return self._routing(request, chosen.choice, trip)
 
     async def explain(
         self, *, policy: str = "auto", n: int | None = None, **asking: Unpack[Asking]
     ) -> Explanation:
         """A recommendation with the numbers behind it; arguments and errors as `recommend`."""
-        shown = await self.recommend(policy=policy, n=n, **asking)
-        (prepared,) = self.prepare([self.admit(**asking)])
-        context = prepared.context
-        routed = await self._nodes.router.route(context.routing)
-        taught = shown.source.startswith("teacher")
-        steps = (await self._nodes.teacher.decide(context.request)).steps if taught else ()
+        answered = await self._answered(policy, n, Trip(self._clock), asking)
+        context, chosen = answered.prepared.context, answered.chosen
+        routed = chosen.routed or await self._nodes.router.route(context.routing)
         return Explanation(
-            recommendation=shown,
-            alpha_probs=dict(zip(ALPHAS, routed.alpha_probs.tolist(), strict=True)),
+            recommendation=answered.shown,
+            query=context.request.query,
             profile=context.profile,
             neighbours={n.user_id: n.similarity for n in context.neighbours},
-            reasons=await self._reasons(prepared, shown),
-            teacher_steps=steps,
+            alpha_probs=dict(zip(ALPHAS, routed.alpha_probs.tolist(), strict=True)),
+            teacher_steps=chosen.taught.steps if chosen.taught else (),
+            reasons=await self._reasons(answered),
         )
 
     async def ready(self) -> dict[str, str]:
@@ -136,6 +147,21 @@ class Recommender(Steps):
         pings = {name: node.ping() for name, node in self._nodes.named().items()}
         states = await asyncio.gather(*(_state(ping) for ping in pings.values()))
         return {"recommender": READY, **dict(zip(pings, states, strict=True))}
+
+    async def _answered(self, policy: str, n: int | None, trip: Trip, asking: Asking) -> Answered:
+        if n is not None and not 1 <= n <= self.facts.tau:  # the default may exceed it
+            raise RequestError("n", f"n: 1 to tau = {self.facts.tau} items, got {n}")
+        parsed, request = self._admitted(policy, asking, trip)
+        chosen, prepared = await self._choose_and_prepare(parsed, request, trip)
+        with trip.stage("recall"):
+            found = self.retrieve(prepared, chosen.choice.theta)
+            case = self.case(prepared, found)
+        graded = await trip.time("score", self._nodes.reranker.grade(case))
+        best = ranked(found, graded.grades)
+        items = self._items(best, SHOWN if n is None else n)
+        head = self._routing(request, chosen.choice, trip)
+        shown = Recommendation(**vars(head), items=items, scorer=dict(graded.counts))
+        return Answered(shown, chosen, prepared, case, best)
 
     def _admitted(self, policy: str, asking: Asking, trip: Trip) -> tuple[RoutingPolicy, Request]:
         parsed = parse_policy(policy, self.facts.tau)
@@ -148,7 +174,7 @@ class Recommender(Steps):
 
     async def _choose_and_prepare(
         self, policy: RoutingPolicy, request: Request, trip: Trip
-    ) -> tuple[Choice, Prepared]:
+    ) -> tuple[Chosen, Prepared]:
         """Encoding and routing at the same time, unless the router reads the vectors."""
         if self.facts.reads_vectors:
             prepared = self._encoded(request, trip)
@@ -160,13 +186,14 @@ class Recommender(Steps):
             return await choosing, prepared
         finally:
             choosing.cancel()
+            choosing.add_done_callback(_seen)
 
     async def _choose(
         self, policy: RoutingPolicy, request: Request, prepared: Prepared | None, trip: Trip
-    ) -> Choice:
+    ) -> Chosen:
         match policy:
             case Static(theta):
-                return Choice(theta=theta, source="static")
+                return Chosen(Choice(theta=theta, source="static"))
             case Forced("teacher"):
                 return await self._taught(request, trip)
             case Forced():
@@ -174,46 +201,51 @@ class Recommender(Steps):
             case Auto():
                 return await self._cascade(policy, request, prepared, trip)
 
-    async def _routed(self, request: Request, prepared: Prepared | None, trip: Trip) -> Choice:
+    async def _routed(self, request: Request, prepared: Prepared | None, trip: Trip) -> Chosen:
         if prepared is None:
             (profile,) = self.contexts.profiles([request])
             asked = RoutingInput(request.query, profile, None)
         else:
             asked = prepared.context.routing
         routed = await trip.time("route", self._nodes.router.route(asked))
-        return Choice(theta=routed.theta, source="student", confidence=routed.confidence)
+        choice = Choice(theta=routed.theta, source="student", confidence=routed.confidence)
+        return Chosen(choice, routed)
 
-    async def _taught(self, request: Request, trip: Trip) -> Choice:
+    async def _taught(self, request: Request, trip: Trip) -> Chosen:
         answer = await trip.time("teacher", self._nodes.teacher.decide(request))
         self._teacher_s.append(answer.ms / 1000.0)
-        return Choice(
+        choice = Choice(
             theta=answer.theta,
             source=answer.source,
             teacher_fallbacks=answer.fallbacks,
             llm_calls=answer.llm_calls,
             llm_tokens=answer.tokens,
         )
+        return Chosen(choice, taught=answer)
 
     async def _cascade(
         self, policy: Auto, request: Request, prepared: Prepared | None, trip: Trip
-    ) -> Choice:
+    ) -> Chosen:
         """The student, or the teacher where it is better and there is time for it."""
         student = await self._routed(request, prepared, trip)
-        confidence = student.confidence
+        confidence = student.choice.confidence
         assert confidence is not None  # the student always has one
         limit = self.facts.threshold if policy.threshold is None else policy.threshold
-        student = replace(student, threshold=limit)
         left_s = None if trip.left_s is None else trip.left_s - RESERVE_S
         time_left = left_s is None or left_s > max(self._teacher_s, default=0.0)
         verdict = self.verdict(policy, confidence, request, time_left=time_left)
+
+        def known(chosen: Chosen, fallback: str | None) -> Chosen:
+            why = replace(chosen.choice, confidence=confidence, threshold=limit, fallback=fallback)
+            return Chosen(why, student.routed, chosen.taught)
+
         if not verdict.ask_teacher:
-            return replace(student, fallback=skipped(verdict.skipped))
+            return known(student, skipped(verdict.skipped))
         try:
             async with asyncio.timeout(left_s):
-                teacher = await self._taught(request, trip)
+                return known(await self._taught(request, trip), verdict.fallback)
         except (TimeoutError, BusyError):  # too slow, its queue full, or its replica restarting
-            return replace(student, fallback=skipped("budget"))
-        return replace(teacher, confidence=confidence, threshold=limit, fallback=verdict.fallback)
+            return known(student, skipped("budget"))
 
     def _items(self, answer: Ranked, n: int) -> tuple[RecommendedItem, ...]:
         found, index = answer.candidates, self.contexts.index
@@ -231,14 +263,14 @@ class Recommender(Steps):
             for k, row in zip(answer.order[:n], found.rows[answer.order[:n]].tolist(), strict=True)
         )
 
-    async def _reasons(self, prepared: Prepared, shown: Recommendation) -> tuple[ItemReason, ...]:
+    async def _reasons(self, answered: Answered) -> tuple[ItemReason, ...]:
         """Scores and shares of the items that were shown."""
-        found = self.retrieve(prepared, shown.theta)
-        shares = await self._nodes.reranker.shares(self.case(prepared, found))
-        place = {self.contexts.index.ids[row]: k for k, row in enumerate(found.rows.tolist())}
+        found, items = answered.ranked.candidates, answered.shown.items
+        shares = await self._nodes.reranker.shares(answered.case)
+        places = answered.ranked.order[: len(items)].tolist()
         return tuple(
             ItemReason(item, float(found.text_scores[k]), float(found.mm_scores[k]), shares[k])
-            for item, k in ((item, place[item.item_id]) for item in shown.items)
+            for item, k in zip(items, places, strict=True)
         )
 
     def _routing(self, request: Request, choice: Choice, trip: Trip) -> Routing:
@@ -262,4 +294,15 @@ async def _state(ping: Awaitable[str]) -> str:
     try:
         return await asyncio.wait_for(ping, READY_S)
     except (TimeoutError, AdamrouteError) as error:
-        return f"not ready: {error}" if str(error) else "not ready: no answer"
+        return not_ready(error)
+
+
+def not_ready(error: TimeoutError | AdamrouteError) -> str:
+    """What is wrong with a part that should have answered."""
+    return f"not ready: {error}" if str(error) else "not ready: no answer"
+
+
+def _seen(task: asyncio.Task[Chosen]) -> None:
+    """An error that comes after the request already failed has nobody left to tell."""
+    if not task.cancelled():
+        task.exception()

@@ -81,6 +81,7 @@ class Steps:
     def admit(
         self,
         *,
+        request_id: str | None = None,
         query: str | None = None,
         user_id: str | None = None,
         history: History | None = None,
@@ -99,7 +100,8 @@ class Steps:
         else:
             _check_history(history, self.contexts.index.row_of)
         user: UserStatus = "given" if given else "known" if stored else "unknown"
-        request = Request(uuid.uuid4().hex, user_id, query or "", history, preferences, user)
+        name = request_id or uuid.uuid4().hex
+        request = Request(name, user_id, query or "", history, preferences, user)
         return request if query is not None else self.with_wish(request)
 
     def with_wish(self, request: Request) -> Request:
