@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 
 from adamroute.config import ServeConfig
 from adamroute.errors import ShopError
+from adamroute.recommender import Recommendation, RecommendedItem, Routing
+from adamroute.recommender.nodes import READY, Graded
+from adamroute.reranking.features import Case
 from adamroute.serving.api import create_api
-from adamroute.serving.nodes import Encoded, Found, Recall, Shopper
 from adamroute.serving.problems import MAX_BODY
-from adamroute.serving.schemas import Problem, RecommendAnswer, RouteAnswer
-from adamroute.theta import Theta
-from tests.serving.house import flow, nodes
-from tests.serving.test_flow import FullTeacher, StuckTeacher
+from adamroute.serving.schemas import Problem
+from tests.recommender.small_shop import FullTeacher, StuckTeacher, nodes, recommender
+from tests.serving.front import admission
 
 JSON = {"content-type": "application/json"}
 BODY: dict[str, object] = {"user_id": "ann", "query": "red rug"}
@@ -44,7 +46,7 @@ def ask(
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    return create_api(flow())
+    return create_api(admission())
 
 
 @pytest.fixture(params=["/v1/recommend", "/v1/route"])
@@ -69,21 +71,23 @@ def problem(response: httpx.Response, status: int) -> Problem:
 def test_recommend_answers_with_all_members_of_the_contract(app: FastAPI) -> None:
     response = post(app, "/v1/recommend", {**BODY, "n": 2, "policy": "auto"})
     assert response.status_code == 200
-    answer = RecommendAnswer.model_validate_json(response.content)
+    answer = TypeAdapter(Recommendation).validate_json(response.content)
     assert answer.request_id == "r1"
     assert set(response.json()) >= {
         "request_id", "theta", "source", "confidence", "threshold", "fallback", "items",
         "timings_ms", "versions",
     }  # fmt: skip
+    assert response.json()["theta"] == {"alpha": 0.5, "budget": 4}
     assert set(response.json()["items"][0]) == {
         "item_id", "title", "image", "score", "levels", "text_rank", "mm_rank", "origin",
     }  # fmt: skip
+    assert len(response.json()["items"][0]["levels"]) == 5
     assert answer.versions.index == "i"
 
 
 def test_route_answers_with_theta_and_no_items(app: FastAPI) -> None:
     response = post(app, "/v1/route", BODY)
-    assert RouteAnswer.model_validate_json(response.content).theta.budget == 4
+    assert TypeAdapter(Routing).validate_json(response.content).theta.budget == 4
     assert "items" not in response.json()
 
 
@@ -214,40 +218,50 @@ def test_unknown_paths_and_methods_are_problems_too(app: FastAPI) -> None:
 
 
 def test_a_full_server_says_when_to_come_back() -> None:
-    parts = replace(nodes(), teacher=FullTeacher())
-    response = post(create_api(flow(parts)), "/v1/route", {**BODY, "policy": "teacher"})
+    full = recommender(replace(nodes(), teacher=FullTeacher()))
+    response = post(create_api(admission(full)), "/v1/route", {**BODY, "policy": "teacher"})
     problem(response, 503)
     assert response.headers["retry-after"] == "1"
 
 
 def test_a_request_that_takes_too_long_is_a_504() -> None:
-    parts = replace(nodes(), teacher=StuckTeacher())
-    served = flow(parts, limits=ServeConfig(timeout_s=0.05))
+    stuck = recommender(replace(nodes(), teacher=StuckTeacher()))
+    served = admission(stuck, limits=ServeConfig(timeout_s=0.05))
     problem(post(create_api(served), "/v1/route", {**BODY, "policy": "teacher"}), 504)
+
+
+@dataclass
+class BrokenReranker:
+    """Raises what it is told to."""
+
+    error: Exception
+
+    async def ping(self) -> str:
+        return READY
+
+    async def grade(self, case: Case) -> Graded:
+        assert case
+        raise self.error
+
+    async def shares(self, case: Case) -> list[Mapping[str, float]]:
+        assert case
+        raise self.error
 
 
 @pytest.mark.parametrize("error", [ShopError("index and store differ"), ZeroDivisionError("x")])
 def test_an_error_of_ours_is_a_500_that_tells_nothing(error: Exception) -> None:
-    class Broken(Recall):
-        def __init__(self, like: Recall) -> None:
-            self.look_up = like.look_up  # type: ignore[method-assign]
-            self.encode = like.encode  # type: ignore[method-assign]
-
-        async def search(self, encoded: Encoded, theta: Theta, shopper: Shopper) -> Found:  # noqa: ARG002
-            raise error
-
-    parts = nodes()
-    response = post(
-        create_api(flow(replace(parts, recall=Broken(parts.recall)))), "/v1/recommend", BODY
-    )
+    broken = recommender(replace(nodes(), reranker=BrokenReranker(error)))
+    response = post(create_api(admission(broken)), "/v1/recommend", BODY)
     assert str(error) not in problem(response, 500).detail
 
 
 def test_health_is_of_the_ingress_and_readiness_of_all() -> None:
-    whole = create_api(flow())
+    whole = create_api(admission())
     assert ask(whole, "GET", "/healthz").json()["status"] == "ok"
-    assert ask(whole, "GET", "/readyz").json()["status"] == "ready"
-    partial = create_api(flow(replace(nodes(), teacher=FullTeacher())))
+    ready = ask(whole, "GET", "/readyz").json()
+    names = ("recommender", "router", "teacher", "reranker")
+    assert ready == {"status": "ready", "replicas": dict.fromkeys(names, "ready")}
+    partial = create_api(admission(recommender(replace(nodes(), teacher=FullTeacher()))))
     assert ask(partial, "GET", "/healthz").status_code == 200
     assert "teacher" in problem(ask(partial, "GET", "/readyz"), 503).detail
 
@@ -265,6 +279,16 @@ def test_openapi_describes_bodies_answers_and_errors(app: FastAPI) -> None:
     assert body == "#/components/schemas/RecommendBody"
     assert {"200", "413", "415", "422", "503", "504"} <= set(operation["responses"])
     assert schemas["RecommendBody"]["properties"]["n"]["maximum"] == 200
+    answer = schemas["Recommendation"]["properties"]
+    assert set(answer) == {field.name for field in fields(Recommendation)}
+    assert set(schemas["Routing"]["properties"]) == {field.name for field in fields(Routing)}
+    assert set(schemas["RecommendedItem"]["properties"]) == {
+        field.name for field in fields(RecommendedItem)
+    }
+    assert set(schemas["Theta"]["properties"]) == {"alpha", "budget"}
+    assert schemas["RecommendedItem"]["properties"]["levels"]["type"] == "array"
+    sources = [name for part in answer["source"]["anyOf"] for name in part["enum"]]
+    assert set(sources) == {"student", "static", "teacher", "teacher:no_evidence"}
 
 
 def _walk(value: object, found: Callable[[str], None]) -> None:

@@ -1,17 +1,23 @@
-"""A shop of six items behind real nodes: real FAISS branches, scorer and teacher loop; only the
-encoder (words of a small vocabulary), the student and the teacher's mind are made up."""
+"""A recommender over a shop of six items: real FAISS branches, re-ranker and teacher loop; only
+the encoder (words of a small vocabulary), the student and the teacher's mind are made up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
-from adamroute.config import ServeConfig
 from adamroute.encoders.seams import Vectors
+from adamroute.errors import BusyError, ModelError
+from adamroute.recommender import Recommender
+from adamroute.recommender.answers import Versions
+from adamroute.recommender.nodes import READY, Nodes, Reranking, Router, Teaching
+from adamroute.recommender.steps import Facts
+from adamroute.recommender.trip import Clock
 from adamroute.reranking.features import FEATURES
 from adamroute.reranking.reranker import OrdinalReranker
 from adamroute.retrieval.branch_index import BranchIndex
@@ -19,13 +25,11 @@ from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.confidence import Calibration, Logistic
 from adamroute.routing.policy_string import Standing
-from adamroute.routing.student import Prediction
-from adamroute.serving.flow import Facts, Flow, Nodes
-from adamroute.serving.nodes import Recall, Router, Score, Teach, Users
-from adamroute.serving.schemas import Versions
+from adamroute.routing.student import Prediction, RoutingInput, Student
 from adamroute.stages import FORMAT, Manifest
 from adamroute.store import Snapshot, UserRecord
-from adamroute.teacher.context import Context, Evidence
+from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.context import Context, Contexts, Evidence
 from adamroute.teacher.loop import Teacher
 from adamroute.teacher.policy import Liking, Rewriting, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
@@ -48,14 +52,17 @@ class WordEncoder:
     name: str = "words"
     dimensions: int = len(WORDS) + 1
     seen: list[str] = field(default_factory=list)  # every text encoded, in order
+    broken: bool = False
 
     def encode_items(self, texts: Sequence[str]) -> Vectors:
         return self.encode(texts)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
+        if self.broken:
+            raise ModelError("the encoder is broken")
         self.seen += texts
         rows = [[*(w in t.lower().split() for w in WORDS), 0.1] for t in _plain(texts)]
-        vectors = np.array(rows, np.float32)
+        vectors = np.array(rows, np.float32).reshape(-1, self.dimensions)
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
     def encode_queries(self, texts: Sequence[str], text_vectors: Vectors) -> Vectors:  # noqa: ARG002
@@ -68,31 +75,20 @@ class SaidStudent:
 
     theta: Theta = STUDENT
     name: str = "said"
-    asked: list[tuple[str, PreferenceProfile]] = field(default_factory=list)
+    reads_vectors: bool = False
+    asked: list[RoutingInput] = field(default_factory=list)
 
-    def predict(
-        self,
-        query: str,
-        profile: PreferenceProfile,
-        text_vector: NDArray[np.float32],  # noqa: ARG002
-    ) -> Prediction:
-        self.asked.append((query, profile))
-        return Prediction(np.full(11, 1 / 11), np.ones(1), self.theta, 1.0)
-
-    def predict_many(
-        self,
-        queries: Sequence[str],
-        profiles: Sequence[PreferenceProfile],
-        text_vectors: NDArray[np.float32],
-    ) -> list[Prediction]:
-        asked = zip(queries, profiles, text_vectors, strict=True)
-        return [self.predict(*one) for one in asked]
+    def predict(self, inputs: Sequence[RoutingInput]) -> list[Prediction]:
+        self.asked += inputs
+        return [Prediction(np.full(11, 1 / 11), np.ones(1), self.theta, 1.0) for _ in inputs]
 
 
+@dataclass
 class OneMind:
     """A teacher's policy that asks for each evidence item by its id and always says TEACHER."""
 
-    name = "one"
+    name: str = "one"
+    seen: list[Context] = field(default_factory=list)
 
     def preferences(
         self,
@@ -102,6 +98,7 @@ class OneMind:
         return [Liking(draft) for draft in drafts]
 
     def start(self, tasks: Sequence[Context]) -> list[Thought]:
+        self.seen += tasks
         return [Thought(STORED, "start", fallbacks=("no_neighbours",)) for _ in tasks]
 
     def pseudo_queries(self, tasks: Sequence[Context]) -> list[Rewriting]:
@@ -116,28 +113,31 @@ def _by_id(e: Evidence) -> PseudoQuery:
 
 
 @dataclass
-class Counted:
-    """A meter that remembers."""
+class StuckTeacher:
+    """Never answers."""
 
-    counts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    stages: list[str] = field(default_factory=list)
+    cancelled: bool = False
 
-    def count(self, counter: str, /, **tags: str) -> None:
-        self.counts.append((counter, tags))
+    async def ping(self) -> str:
+        return READY
 
-    def latency(self, stage: str, ms: float) -> None:
-        assert ms >= 0.0
-        self.stages.append(stage)
+    async def decide(self, request: Request) -> TeacherAnswer:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        raise AssertionError(request)
 
 
-@dataclass
-class Lines:
-    """A log that remembers."""
+class FullTeacher:
+    """Its queue is always full."""
 
-    lines: list[dict[str, object]] = field(default_factory=list)
+    async def ping(self) -> str:
+        raise BusyError("teacher: restarting")
 
-    def info(self, event: str, **values: object) -> None:
-        self.lines.append({"event": event, **values})
+    async def decide(self, request: Request) -> TeacherAnswer:
+        raise BusyError(f"teacher: its queue is full, {request.request_id} must wait")
 
 
 def index(encoder: WordEncoder) -> SearchIndex:
@@ -178,24 +178,26 @@ def snapshot(encoder: WordEncoder) -> Snapshot:
     )
 
 
-def nodes(confidence: float = 0.9, student: SaidStudent | None = None) -> Nodes:
-    encoder = WordEncoder()
-    catalogue, users = index(encoder), snapshot(encoder)
+def contexts(encoder: WordEncoder | None = None) -> Contexts:
+    encoder = encoder or WordEncoder()
+    found = Contexts(index(encoder), snapshot(encoder), evidence=5, neighbours=5)
     encoder.seen.clear()
+    return found
+
+
+def nodes(confidence: float = 0.9, student: Student | None = None) -> Nodes:
     weights = np.zeros(len(FEATURES))
     weights[FEATURES.index("asked_looks")] = 2.0
-    scorer = OrdinalReranker(
+    reranker = OrdinalReranker(
         mean=np.zeros(len(FEATURES)),
         scale=np.ones(len(FEATURES)),
         weights=weights,
         thresholds=np.array([-2.0, -1.0, 1.0, 2.0]),
     )
-    teacher = Teacher(catalogue, users, OneMind(), evidence=5, neighbours=5)
     return Nodes(
         router=Router(student or SaidStudent(), calibration(confidence)),
-        recall=Recall(catalogue, Users(users, neighbours=5, time="none")),
-        scorer=Score(scorer),
-        teacher=Teach(teacher),
+        teacher=Teaching(Teacher(contexts(), OneMind())),
+        reranker=Reranking(reranker),
     )
 
 
@@ -215,25 +217,19 @@ GAIN = Standing(certified=True, gain=True, on_uncertified="student")
 VERSIONS = Versions(index="i", student="s", calibration="c", scorer="o", labels="l")
 
 
-def flow(
+FACTS = Facts(
+    tau=TAU, time="none", threshold=0.7, standing=GAIN, calibrated_on="outcomes", versions=VERSIONS
+)
+
+
+def recommender(
     parts: Nodes | None = None,
     *,
-    standing: Standing = GAIN,
-    limits: ServeConfig | None = None,
-    meter: Counted | None = None,
-    log: Lines | None = None,
-    clock: Callable[[], float] | None = None,
-) -> Flow:
-    facts = Facts(TAU, 0.7, standing, "outcomes", VERSIONS)
-    return Flow(
-        parts or nodes(),
-        facts,
-        limits or ServeConfig(),
-        meter=meter or Counted(),
-        log=log or Lines(),
-        new_id=lambda: "r1",
-        **({"clock": clock} if clock else {}),
-    )
+    facts: Facts = FACTS,
+    encoder: WordEncoder | None = None,
+    clock: Clock = time.monotonic,
+) -> Recommender:
+    return Recommender(contexts(encoder), facts, parts or nodes(), clock)
 
 
 def _plain(texts: Sequence[str]) -> list[str]:
