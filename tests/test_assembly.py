@@ -38,7 +38,7 @@ def test_the_switches_of_the_path_come_from_the_config(tiny_run: Config) -> None
 
 def test_labels_of_another_teacher_are_refused(tiny_run: Config) -> None:
     other = tiny_run.teacher.model_copy(update={"memory": False})
-    with pytest.raises(ArtifactError, match="another teacher than the config's.*adamroute label"):
+    with pytest.raises(ArtifactError, match=r"another teacher than the config's.*adamroute label"):
         check_run(tiny_run.model_copy(update={"teacher": other}))
 
 

@@ -16,7 +16,7 @@ from adamroute.distill.evaluation.report import run_report
 from adamroute.distill.labels.label import run_label
 from adamroute.indexing.build import run_build
 from adamroute.progress import SILENT
-from adamroute.serving.local import answer_here
+from adamroute.run import assemble_run
 from adamroute.training.calibrate import run_calibrate
 from adamroute.training.reranker_fit import run_reranker
 from adamroute.training.train import run_train
@@ -61,6 +61,6 @@ def test_items_alone_are_enough_to_train_calibrate_report_and_serve(
     report = json.loads((config.stage("report") / "report.json").read_text(encoding="utf-8"))
     assert report["calibrated_on"] == "synthetic"
     assert report["n_queries"] == len(parts[2])
-    answer = answer_here(config, {"query": "black casual shoes", "n": 4})
+    answer = assemble_run(config).recommend(query="black casual shoes", n=4)
     assert answer.calibrated_on == "synthetic"
     assert len(answer.items) == 4

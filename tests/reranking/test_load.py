@@ -16,7 +16,7 @@ from adamroute.training.reranker_fit import run_reranker
 
 
 def config_of(out: Path, **scorer: object) -> Config:
-    return Config.model_validate({"name": "c", "shop": out, "out": out, "scorer": scorer})
+    return Config.model_validate({"name": "c", "shop": out, "out": out, "reranker": scorer})
 
 
 @pytest.fixture

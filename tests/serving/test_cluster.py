@@ -16,14 +16,16 @@ import httpx
 import psutil
 import pytest
 import yaml
+from pydantic import TypeAdapter
 
 from adamroute.catalogue.folder import read_shop
 from adamroute.config import Config
 from adamroute.errors import ConfigError
-from adamroute.serving.accounting import LOG_FILE
+from adamroute.recommender import Recommendation
+from adamroute.run import Run, open_run
 from adamroute.serving.app import open_port
-from adamroute.serving.local import local_flow
-from adamroute.serving.schemas import Problem, RecommendAnswer, RecommendBody
+from adamroute.serving.schemas import Problem, RecommendBody, asking
+from adamroute.serving.telemetry import LOG_FILE
 
 pytestmark = pytest.mark.slow
 
@@ -85,25 +87,27 @@ def asked(tiny_run: Config) -> list[dict[str, object]]:
     ]
 
 
+@pytest.fixture(scope="module")
+def run(tiny_run: Config) -> Run:
+    return open_run(tiny_run.out)
+
+
 def post(client: httpx.Client, path: str, body: object) -> httpx.Response:
     return client.post(path, json=body)
 
 
 @pytest.mark.parametrize("policy", ["auto", "auto@1", "student", "teacher", "static@0.3,40"])
-def test_the_cluster_answers_exactly_as_the_same_parts_in_one_process(
-    client: httpx.Client, tiny_run: Config, asked: list[dict[str, object]], policy: str
+def test_the_cluster_answers_exactly_as_the_library(
+    client: httpx.Client, run: Run, asked: list[dict[str, object]], policy: str
 ) -> None:
-    bodies = [{**body, "policy": policy} for body in asked]
-
-    async def here() -> list[RecommendAnswer]:
-        flow = local_flow(tiny_run)
-        parsed = [RecommendBody.model_validate_json(json.dumps(body)) for body in bodies]
-        return [await flow.recommend(body) for body in parsed]
-
-    for body, wanted in zip(bodies, asyncio.run(here()), strict=True):
-        reply = post(client, "/v1/recommend", body)
+    for body in asked:
+        parsed = RecommendBody.model_validate_json(json.dumps(body))
+        wanted = asyncio.run(
+            run.recommender.recommend(policy=policy, n=parsed.n, **asking(parsed, "here"))
+        )
+        reply = post(client, "/v1/recommend", {**body, "policy": policy})
         assert reply.status_code == 200, reply.text
-        answer = RecommendAnswer.model_validate_json(reply.content)
+        answer = TypeAdapter(Recommendation).validate_json(reply.content)
         assert answer.theta == wanted.theta
         assert (answer.source, answer.fallback, answer.user, answer.versions) == (
             wanted.source,
@@ -167,7 +171,7 @@ def test_paths_and_methods_nobody_serves_are_problems(client: httpx.Client) -> N
 def test_health_readiness_and_documents(client: httpx.Client) -> None:
     assert client.get("/healthz").json()["status"] == "ok"
     replicas = client.get("/readyz").json()["replicas"]
-    assert replicas == dict.fromkeys(("router", "recall", "scorer", "teacher"), "ready")
+    assert replicas == dict.fromkeys(("recommender", "router", "teacher", "reranker"), "ready")
     assert client.get("/docs").status_code == 200
     assert "/v1/recommend" in client.get("/openapi.json").json()["paths"]
 
@@ -209,7 +213,7 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(url: str, tiny_run:
 def test_a_replica_that_cannot_start_is_quoted(tiny_run: Config, tmp_path: Path) -> None:
     plain = tiny_run.model_dump(mode="json")
     path = tmp_path / "other.yaml"
-    path.write_text(yaml.safe_dump({**plain, "scorer": {"kind": "llm"}}))
+    path.write_text(yaml.safe_dump({**plain, "reranker": {"kind": "llm"}}))
     found = subprocess.run(
         [sys.executable, "-c", SERVE, "serve", str(path)],
         capture_output=True,
@@ -226,7 +230,7 @@ def test_beyond_loopback_only_replicas_listen_and_they_want_the_token(url: str) 
     listening = _listening(int(url.rsplit(":", 1)[1]))
     beyond = {(port, name) for address, port, name in listening if address != "127.0.0.1"}
     # Serve binds these to all interfaces whatever it is told, and they take pickles.
-    assert len(beyond) == 5
+    assert len(beyond) == 4
     for port, name in beyond:
         assert name.startswith("ray::ServeReplica")
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:

@@ -12,12 +12,12 @@ from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.distill.labels.rounds import first_snapshot
 from adamroute.errors import RequestError
 from adamroute.llm.chat import Call
-from adamroute.teacher.context import Context, Evidence
+from adamroute.teacher.context import Context, Contexts, Evidence
 from adamroute.teacher.evidence_policy import EvidencePolicy
 from adamroute.teacher.intent_model import IntentModel
 from adamroute.teacher.loop import NO_HISTORY, Teacher
 from adamroute.teacher.paraphrase import VERBATIM
-from adamroute.teacher.policy import Liking, Rewriting, Thought, Turn
+from adamroute.teacher.policy import Liking, Rewriting, TeacherPolicy, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import ALPHAS, Bins, Theta
 from tests.distill.market import BagOfWords, kept_likings, market_index, market_shop
@@ -38,20 +38,20 @@ class NotingPolicy:
 
     def __init__(self) -> None:
         self.tasks: list[Context] = []
+        self.profiled: list[Request] = []
 
     def preferences(
-        self,
-        requests: Sequence[Request],  # noqa: ARG002 - the seam's
-        drafts: Sequence[PreferenceProfile],
+        self, requests: Sequence[Request], drafts: Sequence[PreferenceProfile]
     ) -> list[Liking]:
+        self.profiled += requests
         return [Liking(draft) for draft in drafts]
 
     def start(self, tasks: Sequence[Context]) -> list[Thought]:
-        self.tasks += tasks
         call = Call("start@0", prompt_tokens=8, reply_tokens=2, ms=1.0)
         return [Thought(Theta(0.0, 20), "start", ("started_blind",), (call,)) for _ in tasks]
 
     def pseudo_queries(self, tasks: Sequence[Context]) -> list[Rewriting]:
+        self.tasks += tasks
         return [Rewriting(tuple(map(_own_listing, task.evidence))) for task in tasks]
 
     def update(self, turns: Sequence[Turn]) -> list[Thought]:
@@ -66,11 +66,17 @@ def _own_listing(e: Evidence) -> PseudoQuery:
     return PseudoQuery(e.item_id, e.row, "functional", " ".join(e.words.claims[0]), "reworded")
 
 
-def teacher(policy: object = EVIDENCE, *, evidence: int = 5, neighbours: int = 2) -> Teacher:
+def teacher(
+    policy: TeacherPolicy = EVIDENCE,
+    *,
+    evidence: int = 5,
+    neighbours: int = 2,
+    blind: Theta | None = None,
+) -> Teacher:
     index, shop = market_index(), market_shop()
     likings = kept_likings(shop, index, EVIDENCE)
     snapshot = first_snapshot(shop, index, STATIC, likings)
-    return Teacher(index, snapshot, policy, evidence, neighbours)  # type: ignore[arg-type]
+    return Teacher(Contexts(index, snapshot, evidence, neighbours), policy, blind)
 
 
 def ask(*history: tuple[str, bool], user: str | None = "u0", query: str = "red lamp") -> Request:
@@ -97,10 +103,10 @@ def test_observed_ranks_are_those_a_search_gives() -> None:
     answer = loop.decide(ask(*LIKED))
     for step in answer.steps[1:]:
         assert step.pseudo_query is not None
-        row = loop.index.row(step.item_id or "")
-        encoded = loop.index.encode([step.pseudo_query])
-        text = loop.index.recall.text.search(encoded.text[0], 24).rows.tolist()
-        mm = loop.index.recall.mm.search(encoded.mm[0], 24).rows.tolist()
+        row = loop.contexts.index.row(step.item_id or "")
+        encoded = loop.contexts.index.encode([step.pseudo_query])
+        text = loop.contexts.index.recall.text.search(encoded.text[0], 24).rows.tolist()
+        mm = loop.contexts.index.recall.mm.search(encoded.mm[0], 24).rows.tolist()
         assert (step.text_rank, step.mm_rank) == (1 + text.index(row), 1 + mm.index(row))
 
 
@@ -136,6 +142,31 @@ def test_the_user_is_never_among_the_neighbours() -> None:
         assert near <= {"u0", "u1", "u4", "u5"}  # users of train queries alone lend
 
 
+def test_preferences_told_with_a_request_are_taken_and_win_over_its_history() -> None:
+    policy, told = NotingPolicy(), PreferenceProfile(("blue",), ("vase",))
+    loop = teacher(policy)
+    plain = ask(*LIKED)
+    loop.decide_many([replace(plain, preferences=told), plain])
+    given, derived = policy.tasks
+    assert given.profile == told != derived.profile
+    assert policy.profiled == [plain]  # nobody writes what was told
+    assert given.evidence == derived.evidence
+    encoded = loop.contexts.index.text_encoder.encode(["blue, vase"])[0]
+    known = loop.contexts.snapshot.by_id
+    for near in given.neighbours:
+        assert near.similarity == pytest.approx(float(encoded @ known[near.user_id].e_pref))
+    assert given.neighbours != derived.neighbours
+
+
+def test_without_a_collaborative_start_the_policy_is_not_asked_for_one_and_sees_nobody() -> None:
+    policy, blind = NotingPolicy(), Theta(0.5, 10)
+    answer = teacher(policy, blind=blind).decide(ask(*LIKED))
+    assert (answer.theta0, answer.steps[0].reason) == (blind, "no collaborative start")
+    assert answer.fallbacks == ("reworded", "reworded")  # none of the policy's own start
+    assert policy.tasks[0].neighbours == ()
+    assert teacher(blind=blind).contexts.prepare([ask(*LIKED)])[0].neighbours  # still known
+
+
 def test_the_target_leaves_no_trace_in_what_the_policy_sees() -> None:
     shop, policy = market_shop(), NotingPolicy()
     query = next(q for q in shop.queries if q.user_id == "u0")
@@ -152,7 +183,7 @@ def test_the_target_leaves_no_trace_in_what_the_policy_sees() -> None:
 
 def test_a_stored_wish_is_not_encoded_again() -> None:
     loop = teacher()
-    encoder = loop.index.text_encoder
+    encoder = loop.contexts.index.text_encoder
     assert isinstance(encoder, BagOfWords)
     encoder.seen.clear()
     history = market_shop().histories["u0"]
@@ -175,7 +206,7 @@ def test_many_requests_get_the_answers_they_get_alone() -> None:
 def test_ranks_already_verified_are_not_looked_up_again() -> None:
     loop, request = teacher(NotingPolicy()), ask(LIKED[0])
     step = loop.decide(request).steps[1]
-    known = {(step.pseudo_query or "", loop.index.row("red-lamp-0")): (7, 9)}
+    known = {(step.pseudo_query or "", loop.contexts.index.row("red-lamp-0")): (7, 9)}
     answer = replace(loop, verified=known).decide(request)
     assert (answer.text_ranks, answer.mm_ranks) == ((7,), (9,))
 

@@ -11,7 +11,7 @@ from adamroute.store import Snapshot, UserRecord
 from adamroute.teacher.neighbours import (
     Neighbour,
     Neighbourhood,
-    Preferences,
+    WishIndex,
     known_then,
     liked_rows,
 )
@@ -100,21 +100,21 @@ def test_neighbours_are_those_of_a_comparison_with_every_user(
 def test_an_index_kept_between_snapshots_finds_what_a_new_one_finds_in_each(
     before: list[float | None], after: list[float | None]
 ) -> None:
-    kept = Preferences()
+    kept = WishIndex()
     old, new = Neighbourhood(crowd(before), 3, kept), Neighbourhood(crowd(after), 3, kept)
     assert new.nearest(AHEAD, "u000") == Neighbourhood(crowd(after), 3).nearest(AHEAD, "u000")
     assert old.nearest(AHEAD, "u000") == Neighbourhood(crowd(before), 3).nearest(AHEAD, "u000")
 
 
 def test_only_wishes_that_are_new_or_changed_are_indexed() -> None:
-    kept = Preferences()
+    kept = WishIndex()
     kept.lenders(crowd([10.0, 20.0, 30.0]))
     assert kept.lenders(crowd([10.0, 80.0, 30.0, 40.0])).users.keys() == {0, 3, 2, 4}
     assert len(kept) == 5
 
 
 def test_a_new_round_of_thetas_indexes_nobody_and_shows_the_new_thetas() -> None:
-    kept, snapshot = Preferences(), crowd([10.0, 20.0])
+    kept, snapshot = WishIndex(), crowd([10.0, 20.0])
     near = Neighbourhood(snapshot, 2, kept)
     after = snapshot.with_thetas({"u000": Theta(0.9, 40)}, 0)
     later = Neighbourhood(after, 2, kept)
@@ -124,7 +124,7 @@ def test_a_new_round_of_thetas_indexes_nobody_and_shows_the_new_thetas() -> None
 
 
 def test_an_index_that_is_mostly_out_of_date_is_made_anew() -> None:
-    kept = Preferences()
+    kept = WishIndex()
     sizes = []
     for angle in (0.0, 10.0, 20.0, 30.0):
         near = Neighbourhood(crowd([angle]), 1, kept)
@@ -134,7 +134,7 @@ def test_an_index_that_is_mostly_out_of_date_is_made_anew() -> None:
 
 
 def test_who_stops_lending_is_gone_from_the_next_snapshot() -> None:
-    kept = Preferences()
+    kept = WishIndex()
     Neighbourhood(Snapshot((user("a", 0), user("b", 10))), 2, kept)
     later = Snapshot((user("a", 0, lends=False), user("b", 10)))
     assert names(Neighbourhood(later, 2, kept).nearest(AHEAD, None)) == ["b"]
