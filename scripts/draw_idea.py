@@ -9,7 +9,6 @@ is shown and whose ranks in the two indexes lie furthest apart: not typical, but
 from __future__ import annotations
 
 import argparse
-import asyncio
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,10 +18,8 @@ from adamroute.catalogue.folder import read_shop
 from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import load_config
-from adamroute.serving.flow import Flow
-from adamroute.serving.local import local_flow
-from adamroute.serving.schemas import RecommendAnswer, RecommendBody
-from adamroute.theta import Theta
+from adamroute.recommender import Recommendation
+from adamroute.run import Run, assemble_run
 
 SHOWN = 6
 MAX_CHARACTERS = 90
@@ -33,7 +30,7 @@ BOXES = (
     ("replay", "two ranks tell the utility\nof every split"),
     ("LoRA student", "query + profile\nto (alpha, K), one pass"),
     ("calibration", "P(regret small), and when\nto ask the teacher"),
-    ("Ray Serve", "route, recall twice,\nscore, answer"),
+    ("Ray Serve", "route, search twice,\nre-rank, answer"),
 )
 
 
@@ -45,25 +42,25 @@ def main() -> None:
     config = load_config(options.config)
     shop = read_shop(config.shop)
     queries = known_queries(shop, config.stage("labels"), "test")
-    examples = asyncio.run(pick(local_flow(config), queries))
+    examples = pick(assemble_run(config), queries)
     draw(shop, examples, options.out)
 
 
-async def pick(flow: Flow, queries: Sequence[Query]) -> list[tuple[Query, RecommendAnswer]]:
+def pick(run: Run, queries: Sequence[Query]) -> list[tuple[Query, Recommendation]]:
     """Of each kind the briefly worded request with the clearest case."""
     clearest = []
     for kind in ("visual", "functional"):
         answered = []
         for query in (q for q in queries if q.kind == kind and len(q.text) < MAX_CHARACTERS):
-            body = RecommendBody(
-                user_id=query.user_id, query=query.text, n=SHOWN, policy="student"
+            answer = run.recommend(
+                query=query.text, user_id=query.user_id, policy="student", n=SHOWN
             )
-            answered.append((query, await flow.recommend(body)))
+            answered.append((query, answer))
         clearest.append(max(answered, key=lambda pair: gap(*pair)))
     return clearest
 
 
-def gap(query: Query, answer: RecommendAnswer) -> float:
+def gap(query: Query, answer: Recommendation) -> float:
     """How many times further down the wanted item is in the index that was given less.
 
     0 where it is not shown; below 1 where the split was a mistake.
@@ -75,7 +72,7 @@ def gap(query: Query, answer: RecommendAnswer) -> float:
     return mm / text if answer.theta.alpha > 0.5 else text / mm
 
 
-def draw(shop: Shop, examples: Sequence[tuple[Query, RecommendAnswer]], out: Path) -> None:
+def draw(shop: Shop, examples: Sequence[tuple[Query, Recommendation]], out: Path) -> None:
     """Write the picture."""
     import matplotlib
 
@@ -94,11 +91,11 @@ def draw(shop: Shop, examples: Sequence[tuple[Query, RecommendAnswer]], out: Pat
 
 
 def _request(
-    figure: Any, shop: Shop, query: Query, answer: RecommendAnswer, *, bottom: float
+    figure: Any, shop: Shop, query: Query, answer: Recommendation, *, bottom: float
 ) -> None:
     text = "\n".join(textwrap.wrap(f"“{query.text}”", 38))
     figure.text(0.03, bottom + 0.27, text, fontsize=12.5, color=INK, va="top", style="italic")
-    theta = Theta(answer.theta.alpha, answer.theta.budget)
+    theta = answer.theta
     n_text, n_mm = theta.split()
     bar = figure.add_axes((0.03, bottom + 0.055, 0.3, 0.05))
     bar.barh([0], [n_text], color=TEXT)

@@ -26,14 +26,15 @@ from pathlib import Path
 import httpx
 import numpy as np
 import yaml
+from pydantic import TypeAdapter
 
 from adamroute.catalogue.folder import read_shop
 from adamroute.config import Config, DemoConfig, WandbConfig, load_config
 from adamroute.errors import AdamrouteError
 from adamroute.hardware import machine
+from adamroute.recommender import Recommendation
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.serving.app import served
-from adamroute.serving.schemas import RecommendAnswer
 from adamroute.stages import commit
 
 GPU, TINY = Path("configs/qwen3-gpu.yaml"), Path("configs/qwen3-tiny.yaml")
@@ -155,7 +156,7 @@ def asked(url: str, config: Config, policy: str, count: int) -> None:
             sent = time.perf_counter()
             reply = client.post(f"{url}/v1/recommend", json=body).raise_for_status()
             times.append(1000.0 * (time.perf_counter() - sent))
-            answers.append(RecommendAnswer.model_validate_json(reply.content))
+            answers.append(TypeAdapter(Recommendation).validate_json(reply.content))
     last = answers[-1]
     sources = ", ".join(sorted({str(a.fallback or a.source) for a in answers}))
     print(

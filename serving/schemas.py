@@ -90,10 +90,7 @@ def asking(body: RouteBody, request_id: str) -> Asking:
         user_id=body.user_id,
         history=None
         if history is None
-        else tuple(
-            Interaction(entry.item_id, entry.label == "pos", float(place))
-            for place, entry in enumerate(history)
-        ),
+        else tuple(Interaction(entry.item_id, entry.label == "pos") for entry in history),
         preferences=None
         if given is None
         else PreferenceProfile(given.strong_pref, given.nice_to_have, given.dislike),

@@ -96,7 +96,7 @@ def test_ask_answers_in_this_process(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("query", "-n", 0), "n: Input should be greater than or equal to 1"),
+        (("query", "-n", 0), "n: 1 to tau = 80 items, got 0"),
         (("query", "--policy", "magic"), "policy 'magic' is not known"),
         (("",), "query: empty"),
         (("query", "--url", "http://127.0.0.1:9"), "Start a server first"),

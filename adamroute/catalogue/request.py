@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +15,7 @@ class Interaction:
 
     item_id: str
     positive: bool
-    timestamp: float  # unit and meaning: Shop.time
+    timestamp: float = math.inf  # unit and meaning: Shop.time; told now where nobody says
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,7 +237,7 @@ def _plain(texts: Sequence[str]) -> list[str]:
 
 
 def _said(item_id: str, *, positive: bool = True) -> Interaction:
-    return Interaction(item_id, positive, 0.0)
+    return Interaction(item_id, positive, 7.0)
 
 
 def _user(

@@ -20,7 +20,7 @@ from adamroute.reranking.features import Case
 from adamroute.serving.api import create_api
 from adamroute.serving.problems import MAX_BODY
 from adamroute.serving.schemas import Problem
-from tests.recommender.small_shop import FullTeacher, StuckTeacher, nodes, recommender
+from tests.recommender.small_shop import FACTS, FullTeacher, StuckTeacher, nodes, recommender
 from tests.serving.front import admission
 
 JSON = {"content-type": "application/json"}
@@ -99,6 +99,16 @@ def test_the_body_of_the_contract_with_everything_given_is_understood(app: FastA
     }  # fmt: skip
     response = post(app, "/v1/recommend", body)
     assert (response.status_code, response.json()["user"]) == (200, "given")
+
+
+def test_a_given_history_is_of_now_and_hides_nothing_that_neighbours_did() -> None:
+    clocked = recommender(facts=replace(FACTS, time="global"))
+    given = [{"item_id": "red-rug", "label": "pos"}, {"item_id": "red-lamp", "label": "pos"}]
+    body = {**BODY, "user_id": None, "history": given, "policy": "static@0.5,2", "n": 6}
+    items = post(create_api(admission(clocked)), "/v1/recommend", body).json()["items"]
+    assert {"item_id": "cable", "origin": "collaborative"} in [
+        {name: item[name] for name in ("item_id", "origin")} for item in items
+    ]
 
 
 def test_an_unknown_user_is_answered_and_told_so(app: FastAPI) -> None:
