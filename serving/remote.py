@@ -18,7 +18,7 @@ from ray.serve.handle import DeploymentHandle
 from adamroute.catalogue.request import Request
 from adamroute.errors import AdamrouteError, BusyError
 from adamroute.recommender import Recommendation, Routing
-from adamroute.recommender.nodes import Graded, Routed
+from adamroute.recommender.nodes import Grading, Routed
 from adamroute.recommender.path import Asking
 from adamroute.reranking.features import Case
 from adamroute.routing.student import RoutingInput
@@ -78,13 +78,13 @@ class RemoteTeacher(Remote):
 class RemoteReranker(Remote):
     """RerankerNode."""
 
-    async def grade(self, case: Case) -> Graded:
-        graded: Graded = await self._call("grade", case)
+    async def grade(self, case: Case) -> Grading:
+        graded: Grading = await self._call("grade", case)
         return graded
 
-    async def shares(self, case: Case) -> list[Mapping[str, float]]:
-        shares: list[Mapping[str, float]] = await self._call("shares", case)
-        return shares
+    async def contributions(self, case: Case) -> list[Mapping[str, float]]:
+        added: list[Mapping[str, float]] = await self._call("contributions", case)
+        return added
 
 
 class RemoteRecommender(Remote):

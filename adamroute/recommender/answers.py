@@ -84,7 +84,9 @@ class ItemReason:
     item: RecommendedItem
     text_score: float  # inner product with the query in each branch
     mm_score: float
-    shares: Mapping[str, float]  # what each feature of the re-ranker adds; {} where it tells none
+    # What each feature adds to its fit; their sum orders the items. {} where the re-ranker weighs
+    # no features.
+    contributions: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Explanation:
     query: str  # as asked; the preference text where the request has none
     profile: PreferenceProfile  # p_u, as told with the request or of the history
     neighbours: Mapping[str, float]  # user id to cosine, nearest first
-    alpha_probs: Mapping[float, float]  # the student's distribution over alpha, sums to 1
+    alpha_probs: Mapping[float, float]  # by the student, whoever decided; sums to 1
     teacher_steps: tuple[TraceStep, ...]  # of the loop, where it answered
     reasons: tuple[ItemReason, ...]  # in the order of the items
 

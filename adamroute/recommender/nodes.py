@@ -39,7 +39,7 @@ class Routed:
 
 
 @dataclass(frozen=True)
-class Graded:
+class Grading:
     """Grades of every candidate of a request."""
 
     grades: Grades  # [K, 5]
@@ -67,9 +67,9 @@ class TeacherNode(Pinged, Protocol):
 class RerankerNode(Pinged, Protocol):
     """Grades of all candidates of a request in one call."""
 
-    async def grade(self, case: Case) -> Graded: ...
+    async def grade(self, case: Case) -> Grading: ...
 
-    async def shares(self, case: Case) -> list[Mapping[str, float]]:
+    async def contributions(self, case: Case) -> list[Mapping[str, float]]:
         """What each feature adds to every candidate's fit."""
         ...
 
@@ -127,12 +127,12 @@ class Reranking(_Node):
         super().__init__()
         self._reranker = reranker
 
-    async def grade(self, case: Case) -> Graded:
+    async def grade(self, case: Case) -> Grading:
         grades = await self._run(lambda: self._reranker.score(case))
-        return Graded(grades, self._reranker.counts)
+        return Grading(grades, self._reranker.counts)
 
-    async def shares(self, case: Case) -> list[Mapping[str, float]]:
-        return await self._run(lambda: self._reranker.shares(case))
+    async def contributions(self, case: Case) -> list[Mapping[str, float]]:
+        return await self._run(lambda: self._reranker.contributions(case))
 
 
 @dataclass(frozen=True)

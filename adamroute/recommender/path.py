@@ -70,7 +70,7 @@ class RecommenderNode(Protocol):
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Decision:
     """Theta, and what those said who were asked for it."""
 
     choice: Choice
@@ -83,7 +83,7 @@ class Answered:
     """A recommendation and what led to it."""
 
     shown: Recommendation
-    chosen: Chosen
+    chosen: Decision
     prepared: Prepared
     case: Case
     ranked: Ranked
@@ -174,7 +174,7 @@ class Recommender(Steps):
 
     async def _choose_and_prepare(
         self, policy: RoutingPolicy, request: Request, trip: Trip
-    ) -> tuple[Chosen, Prepared]:
+    ) -> tuple[Decision, Prepared]:
         """Encoding and routing at the same time, unless the router reads the vectors."""
         if self.facts.reads_vectors:
             prepared = self._encoded(request, trip)
@@ -190,10 +190,10 @@ class Recommender(Steps):
 
     async def _choose(
         self, policy: RoutingPolicy, request: Request, prepared: Prepared | None, trip: Trip
-    ) -> Chosen:
+    ) -> Decision:
         match policy:
             case Static(theta):
-                return Chosen(Choice(theta=theta, source="static"))
+                return Decision(Choice(theta=theta, source="static"))
             case Forced("teacher"):
                 return await self._taught(request, trip)
             case Forced():
@@ -201,7 +201,7 @@ class Recommender(Steps):
             case Auto():
                 return await self._cascade(policy, request, prepared, trip)
 
-    async def _routed(self, request: Request, prepared: Prepared | None, trip: Trip) -> Chosen:
+    async def _routed(self, request: Request, prepared: Prepared | None, trip: Trip) -> Decision:
         if prepared is None:
             (profile,) = self.contexts.profiles([request])
             asked = RoutingInput(request.query, profile, None)
@@ -209,9 +209,9 @@ class Recommender(Steps):
             asked = prepared.context.routing
         routed = await trip.time("route", self._nodes.router.route(asked))
         choice = Choice(theta=routed.theta, source="student", confidence=routed.confidence)
-        return Chosen(choice, routed)
+        return Decision(choice, routed)
 
-    async def _taught(self, request: Request, trip: Trip) -> Chosen:
+    async def _taught(self, request: Request, trip: Trip) -> Decision:
         answer = await trip.time("teacher", self._nodes.teacher.decide(request))
         self._teacher_s.append(answer.ms / 1000.0)
         choice = Choice(
@@ -221,11 +221,11 @@ class Recommender(Steps):
             llm_calls=answer.llm_calls,
             llm_tokens=answer.tokens,
         )
-        return Chosen(choice, taught=answer)
+        return Decision(choice, taught=answer)
 
     async def _cascade(
         self, policy: Auto, request: Request, prepared: Prepared | None, trip: Trip
-    ) -> Chosen:
+    ) -> Decision:
         """The student, or the teacher where it is better and there is time for it."""
         student = await self._routed(request, prepared, trip)
         confidence = student.choice.confidence
@@ -235,9 +235,9 @@ class Recommender(Steps):
         time_left = left_s is None or left_s > max(self._teacher_s, default=0.0)
         verdict = self.verdict(policy, confidence, request, time_left=time_left)
 
-        def known(chosen: Chosen, fallback: str | None) -> Chosen:
+        def known(chosen: Decision, fallback: str | None) -> Decision:
             why = replace(chosen.choice, confidence=confidence, threshold=limit, fallback=fallback)
-            return Chosen(why, student.routed, chosen.taught)
+            return Decision(why, student.routed, chosen.taught)
 
         if not verdict.ask_teacher:
             return known(student, skipped(verdict.skipped))
@@ -264,12 +264,12 @@ class Recommender(Steps):
         )
 
     async def _reasons(self, answered: Answered) -> tuple[ItemReason, ...]:
-        """Scores and shares of the items that were shown."""
+        """Scores and contributions of the items that were shown."""
         found, items = answered.ranked.candidates, answered.shown.items
-        shares = await self._nodes.reranker.shares(answered.case)
+        added = await self._nodes.reranker.contributions(answered.case)
         places = answered.ranked.order[: len(items)].tolist()
         return tuple(
-            ItemReason(item, float(found.text_scores[k]), float(found.mm_scores[k]), shares[k])
+            ItemReason(item, float(found.text_scores[k]), float(found.mm_scores[k]), added[k])
             for item, k in zip(items, places, strict=True)
         )
 
@@ -302,7 +302,7 @@ def not_ready(error: TimeoutError | AdamrouteError) -> str:
     return f"not ready: {error}" if str(error) else "not ready: no answer"
 
 
-def _seen(task: asyncio.Task[Chosen]) -> None:
+def _seen(task: asyncio.Task[Decision]) -> None:
     """An error that comes after the request already failed has nobody left to tell."""
     if not task.cancelled():
         task.exception()

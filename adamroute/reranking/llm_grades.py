@@ -126,7 +126,7 @@ class LlmReranker:
             self._known.popitem(last=False)
         return found
 
-    def shares(self, case: Case) -> list[Mapping[str, float]]:
+    def contributions(self, case: Case) -> list[Mapping[str, float]]:
         """A language model does not tell its reasons."""
         return [{}] * len(case.candidates)
 

@@ -39,7 +39,7 @@ class Reranker(Protocol):
         """The probability of every grade for every candidate, [K, 5]."""
         ...
 
-    def shares(self, case: Case) -> list[Mapping[str, float]]:
+    def contributions(self, case: Case) -> list[Mapping[str, float]]:
         """What each feature adds to every candidate's fit, [K]; empty where none is told apart."""
         ...
 
@@ -115,7 +115,7 @@ class OrdinalReranker:
         """Level probabilities of all candidates."""
         return self.levels(case.features)
 
-    def shares(self, case: Case) -> list[Mapping[str, float]]:
+    def contributions(self, case: Case) -> list[Mapping[str, float]]:
         """Weight times standardised feature: their sum orders the candidates."""
         parts = (case.features - self._mean) / self._scale * self._weights
         return [dict(zip(FEATURES, row, strict=True)) for row in parts.tolist()]
@@ -168,6 +168,6 @@ class RetrievalOrder:
         grades[:, 0] = 1.0 - grades[:, -1]
         return grades
 
-    def shares(self, case: Case) -> list[Mapping[str, float]]:
+    def contributions(self, case: Case) -> list[Mapping[str, float]]:
         """Nothing is weighed."""
         return [{}] * len(case.candidates)

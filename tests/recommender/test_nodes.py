@@ -71,4 +71,4 @@ def test_the_re_ranker_tells_grades_and_shares() -> None:
     graded = asyncio.run(node.grade(case))
     assert np.allclose(graded.grades.sum(axis=1), 1.0)
     assert graded.counts == {}
-    assert asyncio.run(node.shares(case)) == [{}, {}]
+    assert asyncio.run(node.contributions(case)) == [{}, {}]

@@ -339,7 +339,8 @@ def test_an_explanation_tells_of_the_very_answer() -> None:
     first = told.reasons[0]  # text alone found the red rug, so its looks are hidden
     assert (first.item.item_id, first.item.origin) == ("red-lamp", "collaborative")
     # The only weight is 2 for the asked share of the item's looks: "red" of "red".
-    assert {name: share for name, share in first.shares.items() if share} == {"asked_looks": 2.0}
+    added = {name: value for name, value in first.contributions.items() if value}
+    assert added == {"asked_looks": 2.0}
     asked, text, mm = WordEncoder().encode(["red rug", "lamp", "red lamp"])
     assert first.text_score == pytest.approx(float(asked @ text))
     assert first.mm_score == pytest.approx(float(asked @ mm))

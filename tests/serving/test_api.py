@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from adamroute.config import ServeConfig
 from adamroute.errors import ShopError
 from adamroute.recommender import Recommendation, RecommendedItem, Routing
-from adamroute.recommender.nodes import READY, Graded
+from adamroute.recommender.nodes import READY, Grading
 from adamroute.reranking.features import Case
 from adamroute.serving.api import create_api
 from adamroute.serving.problems import MAX_BODY
@@ -249,11 +249,11 @@ class BrokenReranker:
     async def ping(self) -> str:
         return READY
 
-    async def grade(self, case: Case) -> Graded:
+    async def grade(self, case: Case) -> Grading:
         assert case
         raise self.error
 
-    async def shares(self, case: Case) -> list[Mapping[str, float]]:
+    async def contributions(self, case: Case) -> list[Mapping[str, float]]:
         assert case
         raise self.error
 
