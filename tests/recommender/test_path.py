@@ -286,7 +286,8 @@ def test_preferences_told_with_a_request_reach_the_teacher_and_win(
     wish = "cable" if told else "red, lamp, rug"
     one, other = WordEncoder().encode([wish, "red, lamp, cable"])
     (bob,) = context.neighbours
-    assert (bob.user_id, bob.similarity) == ("bob", pytest.approx(float(one @ other)))
+    assert bob.user_id == "bob"
+    assert bob.similarity == pytest.approx(float(one @ other))
 
 
 def test_without_a_collaborative_start_the_teacher_sees_no_neighbour_and_items_still_come() -> (

@@ -210,4 +210,5 @@ def test_a_router_of_vectors_is_sent_the_querys() -> None:
     asyncio.run(front.recommend(BODY))
     ((_, asked),) = borders["router"].crossed
     assert isinstance(asked, RoutingInput)
+    assert asked.text_vector is not None
     assert np.array_equal(asked.text_vector, WordEncoder().encode(["red rug"])[0])
