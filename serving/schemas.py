@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adamroute.catalogue.queries import MAX_QUERY_CHARACTERS
 from adamroute.catalogue.request import Interaction, PreferenceProfile
-from adamroute.recommender.path import Asking
+from adamroute.recommender.path import SHOWN, Asking
 
 MAX_ITEMS = 200  # n; tau caps it further
 MAX_HISTORY = 1000
@@ -59,7 +59,7 @@ class RouteBody(Strict):
 class RecommendBody(RouteBody):
     """A request for items."""
 
-    n: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = 20
+    n: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = SHOWN
 
 
 class Answer(BaseModel):

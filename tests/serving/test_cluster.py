@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc  # type: ignore[import-untyped]
 import httpx
@@ -44,7 +45,7 @@ def url(tiny_run: Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**without("OMP_WAIT_POLICY"), "PYTHONUNBUFFERED": "1"},
     ) as server:
         assert server.stdout is not None
         assert server.stderr is not None
@@ -60,6 +61,11 @@ def url(tiny_run: Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     _, alive = psutil.wait_procs(family, timeout=10)
     assert code == 0
     assert alive == []
+
+
+def without(variable: str) -> dict[str, str]:
+    """This process's environment but for one variable."""
+    return {name: value for name, value in os.environ.items() if name != variable}
 
 
 @pytest.fixture(scope="module")
@@ -226,6 +232,11 @@ def test_a_replica_that_cannot_start_is_quoted(tiny_run: Config, tmp_path: Path)
     assert "scorer: made for " in found.stderr
 
 
+def test_waiting_threads_of_replicas_sleep(url: str) -> None:
+    raylets = [p for p in _family(int(url.rsplit(":", 1)[1])) if p.name() == "raylet"]
+    assert [p.environ().get("OMP_WAIT_POLICY") for p in raylets] == ["PASSIVE"]  # parent of all
+
+
 def test_beyond_loopback_only_replicas_listen_and_they_want_the_token(url: str) -> None:
     listening = _listening(int(url.rsplit(":", 1)[1]))
     beyond = {(port, name) for address, port, name in listening if address != "127.0.0.1"}
@@ -242,12 +253,20 @@ def test_beyond_loopback_only_replicas_listen_and_they_want_the_token(url: str) 
 
 def _listening(http_port: int) -> list[tuple[str, int, str]]:
     """Address, port and process of everything that the server's process tree listens on."""
-    sockets = [c for c in psutil.net_connections("tcp") if c.status == "LISTEN" and c.pid]
-    proxy = next(c.pid for c in sockets if c.laddr.port == http_port)
-    server = next(p for p in psutil.Process(proxy).parents() if "serve" in p.cmdline())
-    names = {p.pid: p.name() for p in (server, *server.children(recursive=True))}
+    names = {p.pid: p.name() for p in _family(http_port)}
     return [
         (c.laddr.ip.removeprefix("::ffff:"), c.laddr.port, names[c.pid])
-        for c in sockets
+        for c in _sockets()
         if c.pid in names
     ]
+
+
+def _family(http_port: int) -> list[psutil.Process]:
+    """The server's process and all below it."""
+    proxy = next(c.pid for c in _sockets() if c.laddr.port == http_port)
+    server = next(p for p in psutil.Process(proxy).parents() if "serve" in p.cmdline())
+    return [server, *server.children(recursive=True)]
+
+
+def _sockets() -> list[Any]:
+    return [c for c in psutil.net_connections("tcp") if c.status == "LISTEN" and c.pid]

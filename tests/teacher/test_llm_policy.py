@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adamroute.catalogue.request import Interaction, Request
+from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.distill.labels.rounds import first_snapshot
 from adamroute.llm.chat import Ask
 from adamroute.llm.prompts import prompts
@@ -166,6 +166,15 @@ def test_a_user_without_history_costs_one_call_and_is_no_evidence() -> None:
     assert (answer.source, answer.llm_calls) == ("teacher:no_evidence", 1)
     assert answer.fallbacks == (NO_NEIGHBOURS, NO_HISTORY)
     assert answer.theta == Theta(0.2, 20)
+
+
+def test_preferences_told_with_a_request_cost_no_call_and_are_shown_to_the_model() -> None:
+    loop, engine = teacher(good)
+    told = replace(request(*LIKED), preferences=PreferenceProfile(("brass", "blue lamp")))
+    answer = loop.decide(told)
+    assert [s.part for s in answer.steps] == ["start", "pseudo_queries", "update", "update"]
+    start = next(a for a in engine.asks if a.prompt == prompts()["start"].stamp)
+    assert "brass" in start.user
 
 
 def test_one_interaction_is_enough_for_a_step() -> None:
