@@ -21,7 +21,6 @@ from adamroute.progress import Progress
 from adamroute.stages import digest
 
 CHUNK = 64  # items an encoder call, between two steps of the progress bar
-RUNTIME = {"threads", "batch", "allow_download"}  # they decide no vector
 
 Array = NDArray[np.float32]
 
@@ -35,16 +34,6 @@ class MultimodalBranch:
     side: QueryAdapter | None  # of aligned-photo; qwen3-vl needs none
     counts: Mapping[str, JsonValue]
     alignment: Alignment | None = None  # of aligned-photo
-
-
-def encoder_settings(encoders: EncoderConfig) -> dict[str, JsonValue]:
-    """The part of the config that decides the vectors."""
-    unused = {"text_model"} if encoders.text == "minilm" else set()
-    unused |= {"multimodal_model"} if encoders.multimodal == "aligned-photo" else {"align"}
-    if not {encoders.text, encoders.multimodal} & {"qwen3", "qwen3-vl"}:
-        unused |= {"dtype"}
-    settings: dict[str, JsonValue] = encoders.model_dump(mode="json", exclude=RUNTIME | unused)
-    return settings
 
 
 def listing_vectors(

@@ -11,32 +11,17 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from adamroute.catalogue.shop import Item
-from adamroute.config import AlignConfig, Config, EncoderConfig
+from adamroute.config import AlignConfig, Config
 from adamroute.encoders.projection_head import Alignment
 from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter, fuse_items
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache
-from adamroute.errors import ConfigError
 from adamroute.indexing.branches import MultimodalBranch, view_vectors
 from adamroute.progress import Progress
-from adamroute.stages import file_hash
 
 ALIGNMENT_FILE = "alignment.npz"
 
 Array = NDArray[np.float32]
-
-
-def artefact_hash(encoders: EncoderConfig) -> dict[str, str]:
-    """The alignment that the config names, as an input of the stage; ConfigError if not there."""
-    path = encoders.align.artefact
-    if path is None or encoders.multimodal != "aligned-photo":
-        return {}
-    if not path.is_file():
-        raise ConfigError(
-            f"encoders.align.artefact: no file {path}. Give index/alignment.npz of a finished "
-            "build, or drop the key to fit an alignment here"
-        )
-    return {"alignment": file_hash(path)}
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from adamroute.config import Config
-from adamroute.distill.evaluation.known import rank_queries
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS
 from adamroute.distill.evaluation.teaching.measure import Scene, Taught, measure_teacher
 from adamroute.distill.labels.label import write_labels
 from adamroute.progress import SILENT
+from adamroute.retrieval.ranks import rank_queries
 from adamroute.retrieval.replay import recalled, regret
 from adamroute.theta import Theta
 from tests.distill.market import market_config, market_index, market_shop

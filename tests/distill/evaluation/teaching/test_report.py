@@ -35,7 +35,7 @@ from tests.distill.taught import taught
 def by_hand() -> TeacherReport:
     config = Config(name="small", shop=Path("shop"), out=Path("out"))
     catalogue = Catalogue((Item("item", "A rug", "rug", {}, "rug", None),))
-    shop = Shop("small_shop", Path("shop"), catalogue, {}, taught().queries, "none", "hash")
+    shop = Shop("small_shop", Path("shop"), catalogue, {}, taught().queries, "none")
     return build_teacher_report(config, shop, taught(), "test split", remembered=False)
 
 
