@@ -322,6 +322,7 @@ _LLM_OPERATION = (
 )  # fmt: skip
 OPERATION = (
     *(f"{part}.llm.{key}" for part in ("profiler", "teacher") for key in _LLM_OPERATION),
+    "encoders.align.artefact",  # the file's content decides
     "encoders.allow_download", "encoders.batch", "encoders.threads", "student.allow_download",
     "reranker.llm.cache", *(f"reranker.llm.vllm.{key}" for key in VllmConfig.model_fields
                           if key != "dtype"),

@@ -58,9 +58,7 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
     """Fit the re-ranker on train users and write reranker/; nothing to do where it is fresh."""
 
     def make(work: Work) -> Counts:
-        if (
-            config.reranker.kind == "llm"
-        ):  # nothing to fit: the manifest says which prompt and model
+        if config.reranker.kind != "ordinal":  # nothing to fit: the manifest says what it is
             return {}
         shop = open_shop(config)
         index = load_index(config.stage("index"), config.encoders.threads)

@@ -13,6 +13,7 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from adamroute.assembly import load_index
 from adamroute.catalogue.folder import read_shop
 from adamroute.catalogue.item_words import catalogue_words
 from adamroute.catalogue.known_queries import SYNTHETIC_QUERIES
@@ -23,7 +24,7 @@ from adamroute.errors import LabelError
 from adamroute.pipeline import RANKS
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import rank_arrays, save_ranks
-from adamroute.retrieval.search_index import SearchIndex, load_index
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Counts, Manifest, Work, write_text
 
 CHUNK = 256  # requests a piece: what a killed run may lose, some two seconds

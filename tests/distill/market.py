@@ -170,7 +170,7 @@ def label_market(
 
 def write_shop(shop: Shop, folder: Path) -> None:
     """The shop as a folder that reads back as the same."""
-    lines = {
+    lines: dict[str, list[dict[str, object]]] = {
         "items": [
             {"id": i.item_id, "title": i.title, "text": i.text, "noun": i.category, **i.visual}
             for i in shop.catalogue.items
