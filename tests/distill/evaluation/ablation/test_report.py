@@ -126,7 +126,7 @@ def test_a_folder_of_the_users_own_is_left_alone(tiny_run: Config, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("made", "verb"),
-    [((), "build"), (("index",), "label"), (("index", "ranks", "labels"), "train")],,
+    [((), "build"), (("index",), "label"), (("index", "ranks", "labels"), "train")],
 )
 def test_an_unfinished_run_says_what_to_run(
     tiny_run: Config, tmp_path: Path, made: tuple[str, ...], verb: str
