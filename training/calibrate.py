@@ -20,7 +20,7 @@ from adamroute.routing.lora_student import LoraStudent
 from adamroute.stages import Counts, Manifest, Work, write_text
 from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.theta import Theta
-from adamroute.training.calibration_fit import Array, Outcomes, fit_calibration
+from adamroute.training.calibration_fit import Array, CalibrationRows, fit_calibration
 
 
 def run_calibrate(config: Config, progress: Progress) -> Manifest:
@@ -43,7 +43,7 @@ def run_calibrate(config: Config, progress: Progress) -> Manifest:
     return CALIBRATE.run(config, make)
 
 
-def _ask_both(config: Config, shop: Shop, progress: Progress) -> Outcomes:
+def _ask_both(config: Config, shop: Shop, progress: Progress) -> CalibrationRows:
     """What student and teacher answer on the calibration requests, held against the outcomes."""
     index = load_index(config.stage("index"), config.encoders.threads)
     labels, ranks = config.stage("labels"), config.stage("ranks")
@@ -61,7 +61,7 @@ def _ask_both(config: Config, shop: Shop, progress: Progress) -> Outcomes:
     answers = teacher.decide_many(requests)
     surfaces = recall_surfaces(known.text, known.mm, constants.bins)
     utilities = surfaces - price(constants.bins, constants.lam)
-    return Outcomes(
+    return CalibrationRows(
         alpha_probs=np.array([said.alpha_probs for said in predictions]),
         alphas=np.array([said.theta.alpha for said in predictions]),
         soft=soft_labels(utilities).sum(axis=2),

@@ -47,7 +47,7 @@ ASKED_WEIGHT = 10  # one candidate in forty is the item asked for; unweighted, l
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedRows:
     """Candidates of replayed requests with their levels."""
 
     features: NDArray[np.float64]  # [R, F]
@@ -73,7 +73,7 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
 
 def replay(
     config: Config, shop: Shop, index: SearchIndex, queries: Sequence[Query], progress: Progress
-) -> Graded:
+) -> GradedRows:
     """Recall, grade and thin out the candidates of every query."""
     requests = [shop.request(query) for query in queries]
     labels = config.stage("labels")
@@ -101,7 +101,7 @@ def replay(
             features.append(candidate_features(found, asked, facts)[kept])
             levels.append(grades[kept])
             advance(1)
-    return Graded(np.concatenate(features), np.concatenate(levels))
+    return GradedRows(np.concatenate(features), np.concatenate(levels))
 
 
 def grade(
@@ -130,13 +130,13 @@ def keep(levels: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDA
     return np.sort(np.concatenate([asked, drawn]))
 
 
-def emphasised(graded: Graded) -> Graded:
+def emphasised(graded: GradedRows) -> GradedRows:
     """The same rows with each item that was asked for counted ASKED_WEIGHT times."""
     times = np.where(graded.levels == GRADES[-1], ASKED_WEIGHT, 1)
-    return Graded(graded.features.repeat(times, axis=0), graded.levels.repeat(times))
+    return GradedRows(graded.features.repeat(times, axis=0), graded.levels.repeat(times))
 
 
-def fit_reranker(graded: Graded) -> OrdinalReranker:
+def fit_reranker(graded: GradedRows) -> OrdinalReranker:
     """Maximum likelihood; LabelError where the rows show fewer than two levels.
 
     Features that never vary get weight 0. A level that never occurs gets no probability.

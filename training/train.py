@@ -57,7 +57,7 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
     held = known_outcomes(open_shop(config), config.stage("ranks"), index, bins)
     linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins)
     linear.student.save(folder)
-    lora, student = _train_lora(config, folder, rows, bins, run, progress)
+    lora, student = _train_lora(config, folder, rows, bins, run=run, progress=progress)
     found = {
         "linear": measure(linear.student, held, config.routing.epsilon),
         "lora": measure(student, held, config.routing.epsilon),
@@ -86,7 +86,13 @@ def _query_vectors(
 
 
 def _train_lora(
-    config: Config, folder: Path, rows: TrainingSet, bins: Bins, run: Tracker, progress: Progress
+    config: Config,
+    folder: Path,
+    rows: TrainingSet,
+    bins: Bins,
+    *,
+    run: Tracker,
+    progress: Progress,
 ) -> tuple[LoraRun, LoraStudent]:
     """Train, store, and hand back the student as the server will see it."""
     wanted = config.student

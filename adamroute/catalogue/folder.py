@@ -21,7 +21,7 @@ from adamroute.catalogue.queries import (
 )
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.catalogue.shop_yaml import SHOP_YAML, FileYaml, ShopYaml, parse_shop_yaml
-from adamroute.catalogue.tables import Table, inside, read_table, table_hash
+from adamroute.catalogue.table_files import Table, inside, read_table, table_hash
 from adamroute.errors import ShopError
 from adamroute.stages import digest
 

@@ -11,7 +11,7 @@ from adamroute.catalogue.listing import clean, listing
 from adamroute.catalogue.photo_files import Photo, find_photo
 from adamroute.catalogue.shop import Catalogue, Item
 from adamroute.catalogue.shop_yaml import SHOP_YAML, ItemsYaml
-from adamroute.catalogue.tables import Row, Table
+from adamroute.catalogue.table_files import Row, Table
 from adamroute.errors import ShopError
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from adamroute.catalogue.shop import Catalogue, Item, Shop
-from adamroute.catalogue.tables import inside
+from adamroute.catalogue.table_files import inside
 from adamroute.stages import content_hash
 
 Defect = Literal["missing_photos", "unreadable_photos"]

@@ -31,7 +31,7 @@ from adamroute.indexing.photo_branch import ALIGNMENT_FILE, aligned_branch
 from adamroute.pipeline import BUILD
 from adamroute.progress import Progress
 from adamroute.retrieval.search_index import DETAILS_FILE, ITEMS_FILE, MM_FILE, TEXT_FILE
-from adamroute.stages import Manifest, content_hash, write_text
+from adamroute.stages import Manifest, write_text
 
 
 def run_build(config: Config, progress: Progress) -> Manifest:
@@ -48,13 +48,12 @@ def _build(config: Config, folder: Path, progress: Progress) -> dict[str, JsonVa
         shop = replace(shop, catalogue=profiles.catalogue)
         write_text(folder / DETAILS_FILE, json.dumps(profiles.details, ensure_ascii=False))
     items, encoders, cache = shop.catalogue.items, config.encoders, config.out / "cache"
-    photo_hashes = [None if item.image is None else content_hash(item.image) for item in items]
     encoder = load_text_encoder(encoders)
     text, new_texts = listing_vectors([item.text for item in items], encoder, cache, progress)
     if encoders.multimodal == "qwen3-vl":
-        branch = vl_branch(encoders, items, photo_hashes, cache, progress)
+        branch = vl_branch(encoders, items, cache, progress)
     else:
-        branch = aligned_branch(config, items, photo_hashes, encoder, text, progress)
+        branch = aligned_branch(config, items, encoder, text, progress)
     np.save(folder / TEXT_FILE, text)
     np.save(folder / MM_FILE, branch.item_vectors)
     if branch.side is not None:

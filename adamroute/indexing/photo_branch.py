@@ -16,7 +16,7 @@ from adamroute.encoders.projection_head import Alignment
 from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter, fuse_items
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache
-from adamroute.indexing.branches import MultimodalBranch, view_vectors
+from adamroute.indexing.branches import MultimodalBranch, photo_hashes, view_vectors
 from adamroute.progress import Progress
 
 ALIGNMENT_FILE = "alignment.npz"
@@ -49,7 +49,6 @@ class Material:
 def gather(
     config: Config,
     items: Sequence[Item],
-    photo_hashes: Sequence[str | None],
     encoder: TextEncoder,
     listings: Array,
     progress: Progress,
@@ -62,7 +61,7 @@ def gather(
     vectors, new_views = view_vectors(texts, encoder, cache, progress)
     views, asked = np.split(vectors.reshape(len(items), 3, -1), [2], axis=1)
     threads = config.encoders.threads
-    features, new_photos = photo_vectors(items, photo_hashes, threads, cache, progress)
+    features, new_photos = photo_vectors(items, threads, cache, progress)
     return Material(listings, views, asked[:, 0], features, new_views, new_photos)
 
 
@@ -78,7 +77,6 @@ def place_items(alignment: Alignment, material: Material, align: AlignConfig) ->
 def aligned_branch(
     config: Config,
     items: Sequence[Item],
-    photo_hashes: Sequence[str | None],
     encoder: TextEncoder,
     listings: Array,
     progress: Progress,
@@ -87,7 +85,7 @@ def aligned_branch(
 
     `listings` is e_txt of the items' texts, [N, D].
     """
-    material = gather(config, items, photo_hashes, encoder, listings, progress)
+    material = gather(config, items, encoder, listings, progress)
     alignment = find_alignment(config, material, encoder.name, progress)
     item_vectors = place_items(alignment, material, config.encoders.align)
     side = QueryAdapter.fit(alignment.space, material.asked, item_vectors)
@@ -121,7 +119,6 @@ def find_alignment(
 
 def photo_vectors(
     items: Sequence[Item],
-    photo_hashes: Sequence[str | None],
     threads: int,
     cache: Path,
     progress: Progress,
@@ -130,7 +127,8 @@ def photo_vectors(
     from adamroute.encoders.photo_features import DIMENSIONS, NAME, photo_features
 
     features = np.full((len(items), DIMENSIONS), np.nan, dtype=np.float32)
-    rows = [row for row, name in enumerate(photo_hashes) if name is not None]
+    hashes = photo_hashes(items)
+    rows = [row for row, name in enumerate(hashes) if name is not None]
     if not rows:
         return features, 0
 
@@ -138,6 +136,6 @@ def photo_vectors(
         paths = [items[rows[place]].image for place in places]
         return photo_features(paths, threads, progress)
 
-    keys = [name for name in photo_hashes if name is not None]
+    keys = [name for name in hashes if name is not None]
     features[rows], computed = VectorCache(cache, "photo", NAME).fill(keys, compute)
     return features, computed

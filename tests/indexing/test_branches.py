@@ -106,7 +106,7 @@ def test_a_photo_the_encoder_cannot_read_is_counted_by_every_build(
     broken.write_bytes(b"no picture")
     items = [Item(i, "a mug", "a mug", {}, "mug", broken if i != "c" else None) for i in "abc"]
     for computed in (2, 1):  # a and b are the same photo and words; c alone is kept
-        branch = vl_branch(encoders, items, ["x", "x", None], tmp_path / "cache", SILENT)
+        branch = vl_branch(encoders, items, tmp_path / "cache", SILENT)
         assert branch.counts == {
             "photos": 2,
             "items_without_photo": 1,

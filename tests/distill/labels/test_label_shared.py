@@ -16,7 +16,6 @@ from adamroute.config import Config, StoreConfig
 from adamroute.distill.labels.label import run_label, share_users
 from adamroute.errors import ArtifactError, StoreError
 from adamroute.progress import SILENT
-from adamroute.serving import parts
 from adamroute.stages import read_manifest
 from adamroute.store import ProfileStore, shared_store
 from adamroute.teacher.constants import STORE_FILE
