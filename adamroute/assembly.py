@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from adamroute.config import Config, EncoderConfig, TeacherConfig
 from adamroute.encoders.query_adapter import (
@@ -20,17 +20,18 @@ from adamroute.encoders.query_adapter import (
 from adamroute.encoders.seams import MultimodalEncoder, TextEncoder
 from adamroute.errors import ArtifactError
 from adamroute.llm.engines import chat_engine
+from adamroute.pipeline import LABEL, RERANKER, SERVED
 from adamroute.recommender.answers import Versions
 from adamroute.recommender.nodes import Nodes, Reranking, Router, Teaching
 from adamroute.recommender.steps import Facts
-from adamroute.reranking.llm_grades import LlmReranker, grade_prompt
+from adamroute.reranking.llm_grades import LlmReranker
 from adamroute.reranking.reranker import OrdinalReranker, Reranker, RetrievalOrder
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.search_index import SearchIndex, read_items
 from adamroute.routing.confidence import Calibration, load_calibration
 from adamroute.routing.linear_student import LinearStudent
-from adamroute.stages import MANIFEST, Manifest, file_hash, read_manifest
+from adamroute.stages import Manifest, read_manifest, verified
 from adamroute.store import ProfileStore, Snapshot, shared_store
 from adamroute.teacher.constants import (
     BLIND_BUDGET,
@@ -52,16 +53,6 @@ from adamroute.theta import Theta
 if TYPE_CHECKING:
     from adamroute.encoders.qwen_vl import Qwen3VLEncoder
     from adamroute.routing.lora_student import LoraStudent
-
-RERANKER_STAGE = "scorer"
-# Folder of each served stage, the stage's name in its manifest, and the verb that makes it.
-SERVED = {
-    "index": ("build", "build"),
-    "labels": ("label", "label"),
-    "student": ("train", "train"),
-    "scorer": ("scorer", "train"),
-    "calibration": ("calibrate", "calibrate"),
-}
 
 
 def load_text_encoder(encoders: EncoderConfig) -> TextEncoder:
@@ -265,31 +256,13 @@ def load_linear_student(config: Config) -> LinearStudent:
     return LinearStudent.load(config.stage("student"))
 
 
-def reranker_settings(config: Config) -> dict[str, JsonValue]:
-    """What the re-ranker's answers depend on, beside index and labels."""
-    reranker = config.reranker
-    if reranker.kind != "llm":
-        return {"kind": "ordinal", "negatives": reranker.negatives, "seed": config.seed}
-    return {
-        "kind": "llm",
-        "model": reranker.llm.model,
-        "dtype": reranker.llm.vllm.dtype,
-        "prompt": grade_prompt().stamp,
-    }
-
-
 def load_reranker(config: Config) -> Reranker:
     """Read it, or load its engine; ArtifactError where the folder was made for another one."""
-    folder, settings = config.stage(RERANKER_STAGE), reranker_settings(config)
     if config.reranker.kind == "none":
         return RetrievalOrder()
     if config.reranker.kind == "ordinal":
-        return OrdinalReranker.load(folder)
-    made_for = read_manifest(folder, RERANKER_STAGE).config
-    if made_for != settings:
-        raise ArtifactError(
-            f"{folder}: made for {made_for}, wanted {settings}. Run again: adamroute train CONFIG"
-        )
+        return OrdinalReranker.load(RERANKER.path(config))
+    RERANKER.require(config, "reranker", "grader")
     from adamroute.llm.vllm_engine import load_engine
     from adamroute.reranking.vllm_grades import VllmGrades
 
@@ -332,23 +305,12 @@ def check_run(config: Config) -> Facts:
 
     Reads each file once to compare its sha256: a tenth of a second per 100 MB.
     """
-    manifests = {name: _sealed(config.stage(name), *SERVED[name]) for name in SERVED}
-    hashes = {name: manifest.hash for name, manifest in manifests.items()}
-    for name, manifest in manifests.items():
-        for source, found in manifest.inputs.items():
-            if hashes.get(source, found) != found:
-                raise ArtifactError(
-                    f"{config.stage(name)}: made from {source} {found}, at hand is "
-                    f"{hashes[source]}. Run again: adamroute {SERVED[name][1]} CONFIG"
-                )
-    if manifests["labels"].config["teacher"] != config.teacher.settings():
-        raise ArtifactError(
-            f"{config.stage('labels')}: labelled by another teacher than the config's, so what "
-            "falling back gains was never measured. Run again: adamroute label CONFIG"
-        )
+    manifests = verified(config, SERVED)
+    LABEL.require(config, "teacher")  # else what falling back gains was never measured
+    hashes = {stage.label: manifests[stage.name].hash for stage in SERVED}
     fitted = calibration(config)
     fitted.check(hashes)
-    shared = shared_store(config, manifests["labels"].key, read_only=True)
+    shared = shared_store(config, manifests["label"].key, read_only=True)
     if shared is not None:
         shared.check()
     constants = read_teacher_file(config.stage("labels"))
@@ -362,15 +324,3 @@ def check_run(config: Config) -> Facts:
         augmentation=config.retrieval.augmentation,
         attribute_filter=config.reranker.attribute_filter,
     )
-
-
-def _sealed(folder: Path, stage: str, verb: str) -> Manifest:
-    manifest = read_manifest(folder, stage)
-    for name, wanted in manifest.outputs.items():
-        path = folder / name
-        if not path.is_file() or file_hash(path) != wanted:
-            raise ArtifactError(
-                f"{path}: not the file that {MANIFEST} was written for. "
-                f"Delete {folder} and run: adamroute {verb} CONFIG"
-            )
-    return manifest

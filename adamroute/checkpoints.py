@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from adamroute.errors import ModelError
-from adamroute.stages import digest, file_hash
+from adamroute.stages import content_hash, digest
 
 # What a checkpoint needs; a hub repository may hold the same weights in other formats as well.
 FILES = ("*.json", "*.safetensors", "*.jinja", "*.txt", "*.model")
@@ -69,18 +68,8 @@ def _name(model: str, folder: Path) -> str:
     if not Path(model).is_dir():
         return f"{model}@{folder.name[:16]}"
     files = sorted(path for kind in ("*.json", WEIGHTS) for path in folder.rglob(kind))
-    found = {path.relative_to(folder).as_posix(): _hash(path) for path in files}
+    found = {path.relative_to(folder).as_posix(): content_hash(path) for path in files}
     return f"{folder.resolve().name}@{digest(found)}"
-
-
-def _hash(path: Path) -> str:
-    state = path.stat()
-    return _hash_of(path.resolve(), state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=4096)
-def _hash_of(path: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001 - they are the key
-    return file_hash(path)
 
 
 def _snapshot(model: str, allow_download: bool, setting: str) -> Path:

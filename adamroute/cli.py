@@ -52,7 +52,7 @@ def label(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
 
 @app.command()
 def train(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
-    """Train the LoRA student, its linear baseline and the scorer: student/, scorer/."""
+    """Train the LoRA student, its linear baseline and the re-ranker: student/, reranker/."""
     _train(load_config(config, shop=shop, out=out), TerminalProgress())
 
 
@@ -302,15 +302,18 @@ def _teacher_report(
     config: Config, progress: Progress, queries: Path | None, folds: int | None, out: Path | None
 ) -> Path:
     from adamroute.distill.evaluation.teaching.report import run_teacher_report
-    from adamroute.distill.labels.label import write_labels
+    from adamroute.distill.labels.label import relabel
+    from adamroute.distill.labels.requests import run_ranks
 
+    if folds is not None:
+        run_ranks(config, progress)
     return run_teacher_report(
         config,
         progress,
         queries=queries,
         folds=folds,
         out=out,
-        relabel=write_labels,
+        relabel=relabel,
         command=shlex.join(["adamroute", *sys.argv[1:]]),
     )
 

@@ -6,8 +6,9 @@ Paths are relative to the working directory.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
@@ -142,16 +143,6 @@ class LlmConfig(Section):
         return (self.price_in * prompt_tokens + self.price_out * reply_tokens) / 1e6
 
 
-# What decides when and where a call runs and what it costs, never what it says: not in stage keys.
-LLM_OPERATION: dict[str, bool | set[str]] = {
-    **dict.fromkeys(
-        ("base_url", "key_env", "timeout_s", "retries", "concurrency", "price_in", "price_out"),
-        True,
-    ),
-    "vllm": {"allow_download"},
-}
-
-
 class TeacherConfig(Section):
     """The offline loop (DESIGN, section 1)."""
 
@@ -170,10 +161,6 @@ class TeacherConfig(Section):
         if self.policy == "llm" and self.llm is None:
             raise ValueError("policy llm needs the section teacher.llm (engine, model, base_url)")
         return self
-
-    def settings(self) -> dict[str, JsonValue]:
-        """What labels depend on: all but how a language model is reached and what it costs."""
-        return self.model_dump(mode="json", exclude={"llm": LLM_OPERATION})
 
 
 class LabelConfig(Section):
@@ -223,10 +210,6 @@ class ProfilerConfig(Section):
                 "the profiler shows one photo a prompt: set profiler.llm.vllm.images: 1"
             )
         return self
-
-    def settings(self) -> dict[str, JsonValue]:
-        """What profiles depend on: all but how the model is reached and what it costs."""
-        return self.model_dump(mode="json", exclude={"llm": LLM_OPERATION})
 
 
 class LlmGradesConfig(Section):
@@ -332,6 +315,20 @@ class FoldConfig(Section):
     number: Annotated[int, Field(ge=0)]
 
 
+# What decides when and where something runs and what it costs, never what comes out.
+_LLM_OPERATION = (
+    "base_url", "key_env", "timeout_s", "retries", "concurrency", "price_in", "price_out",
+    "vllm.allow_download",
+)  # fmt: skip
+OPERATION = (
+    *(f"{part}.llm.{key}" for part in ("profiler", "teacher") for key in _LLM_OPERATION),
+    "encoders.align.artefact",  # the file's content decides
+    "encoders.allow_download", "encoders.batch", "encoders.threads", "student.allow_download",
+    "reranker.llm.cache", *(f"reranker.llm.vllm.{key}" for key in VllmConfig.model_fields
+                          if key != "dtype"),
+)  # fmt: skip
+
+
 class Config(Section):
     """All of one run."""
 
@@ -378,9 +375,48 @@ class Config(Section):
             found["teacher"] = llm.vllm
         return found
 
-    def stage(self, name: str) -> Path:
-        """Folder of one stage: index, labels, student, scorer, calibration, report."""
-        return self.out / name
+    def stage(self, folder: str) -> Path:
+        """Folder of one stage: index, ranks, labels, student, reranker, calibration, report."""
+        return self.out / folder
+
+    def deciding(self, keys: Iterable[str]) -> dict[str, JsonValue]:
+        """What stands under these dotted keys ("labels", "routing.tau") and can decide a result.
+
+        What the config's own choices leave unread is not there, as `teacher.llm` of a teacher
+        without a language model is not; nor is OPERATION.
+        """
+        silent = {*OPERATION, *(key for key, unread in self._choices().items() if unread)}
+        return self.model_dump(mode="json", include=_nested(keys), exclude=_nested(silent))
+
+    def _choices(self) -> dict[str, bool]:
+        """Keys that other keys may switch off, and whether they are."""
+        encoders, kind = self.encoders, self.reranker.kind
+        qwen_text, qwen_photo = encoders.text == "qwen3", encoders.multimodal == "qwen3-vl"
+        return {
+            "encoders.text_model": not qwen_text,
+            "encoders.multimodal_model": not qwen_photo,
+            "encoders.dtype": not (qwen_text or qwen_photo),
+            "encoders.align": qwen_photo,
+            "profiler.llm": self.profiler.kind != "llm",
+            "teacher.llm": self.teacher.policy != "llm",
+            "reranker.llm": kind != "llm",
+            "reranker.negatives": kind != "ordinal",
+        }
+
+
+def _nested(keys: Iterable[str]) -> dict[str, Any]:
+    """Dotted keys as pydantic includes and excludes them; a whole section swallows its keys."""
+    found: dict[str, Any] = {}
+    for key in sorted(keys):
+        *sections, last = key.split(".")
+        place = found
+        for name in sections:
+            place = place.setdefault(name, {})
+            if place is True:
+                break
+        else:
+            place[last] = True
+    return found
 
 
 def keep_config(config: Config) -> None:

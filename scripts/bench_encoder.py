@@ -31,7 +31,7 @@ from adamroute.indexing.photo_branch import Material, find_alignment, gather, pl
 from adamroute.progress import SILENT
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.search_index import SearchIndex
-from adamroute.stages import commit, file_hash
+from adamroute.stages import commit
 
 Rows = NDArray[np.bool_]
 
@@ -78,8 +78,7 @@ def unseen(
 ) -> None:
     """The alignment fitted without two fifths of the items, and how those are found."""
     items, encoder = shop.catalogue.items, index.text_encoder
-    hashes = [None if item.image is None else file_hash(item.image) for item in items]
-    material = gather(config, items, hashes, encoder, index.text_vectors, SILENT)
+    material = gather(config, items, encoder, index.text_vectors, SILENT)
     left = np.array([left_out(item) for item in items])
     alignment = find_alignment(config, material.only(~left), encoder.name, SILENT)
     vectors = place_items(alignment, material, config.encoders.align)

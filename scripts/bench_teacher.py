@@ -82,10 +82,12 @@ def own_targets(config: Config, shop: Shop, index: SearchIndex) -> None:
     start = time.perf_counter()
     words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
     made = synthetic_requests(
-        shop.catalogue, words, count=512, seed=config.seed, split_items=not shop.queries
+        index.ids, words, count=512, seed=config.seed, split_items=not shop.queries
     )
-    encoded = index.encode([request.query for request in made])
-    index.recall.ranks(encoded.text, encoded.mm, np.array([request.row for request in made]))
+    encoded = index.encode([query.text for query in made])
+    index.recall.ranks(
+        encoded.text, encoded.mm, np.array([index.row(query.target_id) for query in made])
+    )
     print(f"own-target labels: {len(made) / (time.perf_counter() - start):.0f} requests/s")
 
 

@@ -26,9 +26,9 @@ from adamroute.catalogue.folds import refold
 from adamroute.catalogue.item_words import INTENTS, catalogue_words
 from adamroute.catalogue.shop import Shop
 from adamroute.config import FoldConfig, load_config
-from adamroute.distill.labels.observed import Observed
 from adamroute.distill.labels.synthetic import synthetic_requests
 from adamroute.hardware import machine
+from adamroute.retrieval.ranks import QueryRanks, rank_queries
 from adamroute.retrieval.replay import price, recall_surfaces, recalled, solve_price
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import commit
@@ -49,8 +49,8 @@ Array = NDArray[np.float64]
 class World:
     """Real and synthetic queries against one index."""
 
-    real: Observed
-    synthetic: Observed
+    real: QueryRanks
+    synthetic: QueryRanks
     kinds: NDArray[np.str_]  # of synthetic requests
     stated: NDArray[np.str_]  # of real ones: for kind_known alone
     users: tuple[str, ...]
@@ -76,15 +76,13 @@ def main() -> None:
 
 def observe_all(shop: Shop, index: SearchIndex, tau: int, synthetic: int) -> World:
     words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
-    made = synthetic_requests(shop.catalogue, words, count=synthetic, seed=0, split_items=False)
-    real = _observe(
-        index, [q.text for q in shop.queries], [index.row(q.target_id) for q in shop.queries]
-    )
+    made = synthetic_requests(index.ids, words, count=synthetic, seed=0, split_items=False)
+    real = rank_queries(index, shop.queries, 1)
     table = [[_hits(real, Theta(a, k)) for k in BUDGETS] for a in ALPHAS]
     return World(
         real=real,
-        synthetic=_observe(index, [r.query for r in made], [r.row for r in made]),
-        kinds=np.array([r.kind for r in made]),
+        synthetic=rank_queries(index, made, 1),
+        kinds=np.array([q.kind for q in made]),
         stated=np.array([q.kind or "" for q in shop.queries]),
         users=tuple(q.user_id for q in shop.queries),
         hits=np.stack([np.stack(row, axis=-1) for row in table], axis=1),
@@ -117,14 +115,14 @@ def variants(
 ) -> dict[str, NDArray[np.int64]]:
     """Alpha bin of every query at every budget, [R, 3], by every variant."""
     real, made, bins = world.real, world.synthetic, world.bins
-    own = recall_surfaces(real.text_ranks, real.mm_ranks, bins)
+    own = recall_surfaces(real.text, real.mm, bins)
     lam = solve_price(own[train], bins, 40.0)
     difficulty = Difficulty(
-        match_factor(made.text_ranks, real.text_ranks[train]),
-        match_factor(made.mm_ranks, real.mm_ranks[train]),
+        match_factor(made.text, real.text[train]),
+        match_factor(made.mm, real.mm[train]),
     )
-    matched = recall_surfaces(*difficulty.matched(made.text_ranks, made.mm_ranks), bins)
-    raw = recall_surfaces(made.text_ranks, made.mm_ranks, bins)
+    matched = recall_surfaces(*difficulty.matched(made.text, made.mm), bins)
+    raw = recall_surfaces(made.text, made.mm, bins)
     votes = partial(alpha_votes, bins=bins, lam=lam)
     chosen: dict[str, NDArray[np.int64]] = {}
 
@@ -147,8 +145,8 @@ def variants(
     put("votes, raw ranks", share @ _by_kind(world, votes(raw)))
     outcome = np.stack([np.average(votes(own)[train], axis=0, weights=w) for w in share[train].T])
     put("votes of train outcomes by guessed kind", share @ outcome)
-    ridge = Ridge(1.0).fit(real.vectors[train], votes(own)[train])
-    put("ridge from the query's vector, train outcomes", ridge.predict(real.vectors))
+    ridge = Ridge(1.0).fit(real.text_vectors[train], votes(own)[train])
+    put("ridge from the query's vector, train outcomes", ridge.predict(real.text_vectors))
     prior = share @ _by_kind(world, votes(matched))
     for strength in STRENGTHS:
         put(
@@ -170,7 +168,7 @@ def residual(world: World, evidence: list[tuple[tuple[int, ...], tuple[int, ...]
     """Correlation of evidence with the target, in log-rank difference between branches."""
     has = np.array([bool(text) for text, _ in evidence])
     seen = np.array([np.mean(np.log(t) - np.log(m)) if t else 0.0 for t, m in evidence])
-    target = np.log(world.real.text_ranks) - np.log(world.real.mm_ranks)
+    target = np.log(world.real.text) - np.log(world.real.mm)
     share = _kinds(world, 1.0)
     seen, target = (x - share @ np.linalg.lstsq(share[has], x[has])[0] for x in (seen, target))
     r = float(np.corrcoef(seen[has], target[has])[0, 1])
@@ -191,21 +189,15 @@ def _with(
     return np.stack(rows)
 
 
-def _observe(index: SearchIndex, texts: list[str], rows: list[int]) -> Observed:
-    encoded = index.encode(texts)
-    text, mm = index.recall.ranks(encoded.text, encoded.mm, np.array(rows, dtype=np.int64))
-    return Observed(encoded.text, text, mm)
-
-
-def _hits(real: Observed, theta: Theta) -> Array:
-    return recalled(real.text_ranks, real.mm_ranks, theta).astype(np.float64)
+def _hits(real: QueryRanks, theta: Theta) -> Array:
+    return recalled(real.text, real.mm, theta).astype(np.float64)
 
 
 def _kinds(world: World, penalty: float) -> Array:
     """P(kind | q) of real queries, [R, 3], kinds in sorted order."""
     model = LogisticRegression(C=penalty, max_iter=1000)
-    model.fit(world.synthetic.vectors, world.kinds)
-    return np.asarray(model.predict_proba(world.real.vectors))
+    model.fit(world.synthetic.text_vectors, world.kinds)
+    return np.asarray(model.predict_proba(world.real.text_vectors))
 
 
 def _by_kind(world: World, rows: Array) -> Array:

@@ -73,7 +73,7 @@ def test_a_missing_shop_folder_says_what_to_do(
 def test_a_finished_run_is_not_run_again(
     config_file: Path, tiny_run: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stages = ("index", "labels", "student", "scorer", "calibration")
+    stages = ("index", "ranks", "labels", "student", "reranker", "calibration")
     manifests = [tiny_run.stage(stage) / "manifest.json" for stage in stages]
     before = [path.stat().st_mtime_ns for path in manifests]
     assert run(monkeypatch, "run", config_file) == 0

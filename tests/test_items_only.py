@@ -54,8 +54,8 @@ def test_items_alone_are_enough_to_train_calibrate_report_and_serve(
     )
     for stage in (run_build, run_label, run_train, run_reranker, run_calibrate, run_report):
         stage(config, SILENT)
-    shop, labels = read_shop(config.shop), config.stage("labels")
-    parts = [known_queries(shop, labels, s) for s in ("train", "calibration", "test")]
+    shop, ranks = read_shop(config.shop), config.stage("ranks")
+    parts = [known_queries(shop, ranks, s) for s in ("train", "calibration", "test")]
     assert all(parts)
     assert sum(map(len, parts)) == 200
     report = json.loads((config.stage("report") / "report.json").read_text(encoding="utf-8"))

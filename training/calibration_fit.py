@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class CalibrationRows:
     """What both routers did on the calibration rows, [R] each."""
 
     alpha_probs: Array  # [R, A], the student's, untempered
@@ -45,7 +45,7 @@ class Outcomes:
 
 
 def fit_calibration(
-    rows: Outcomes,
+    rows: CalibrationRows,
     *,
     epsilon: float,
     fallback_rate: float,
@@ -133,7 +133,7 @@ def cross_fitted(
     return result
 
 
-def sent_gain(rows: Outcomes, below: NDArray[np.bool_], seed: int) -> Estimate | None:
+def sent_gain(rows: CalibrationRows, below: NDArray[np.bool_], seed: int) -> Estimate | None:
     """Regret the teacher saves on the rows a threshold would send to it."""
     sent = below & rows.can_fall_back
     if not sent.any():
@@ -142,7 +142,7 @@ def sent_gain(rows: Outcomes, below: NDArray[np.bool_], seed: int) -> Estimate |
     return _estimate((rows.student_regret - rows.teacher_regret)[sent], users, seed)
 
 
-def find_offers(rows: Outcomes, confidence: Array, seed: int) -> tuple[Offer, ...]:
+def find_offers(rows: CalibrationRows, confidence: Array, seed: int) -> tuple[Offer, ...]:
     """Thresholds whose cascade beats always *and* never falling back, each interval above 0.
 
     Many thresholds are tried, so each interval is widened to hold for all of them together

@@ -48,7 +48,7 @@ class TrainingSet:
         return replace(self, soft=self.soft[order], weights=self.weights[order])
 
 
-class _Profile(BaseModel):
+class _StoredProfile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     strong_pref: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class _Row(BaseModel):
     request_id: str
     user_id: str | None
     query: str
-    profile: _Profile
+    profile: _StoredProfile
 
 
 def load_training_set(labels: Path, bins: Bins) -> TrainingSet:

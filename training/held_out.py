@@ -13,6 +13,7 @@ from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.preferences import profile_of, traits_by_id
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.catalogue.shop import Shop
+from adamroute.retrieval.ranks import load_ranks
 from adamroute.retrieval.replay import recall_surfaces
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.student import RoutingInput, Student
@@ -33,19 +34,20 @@ class HeldOut:
         return len(self.queries)
 
 
-def known_outcomes(shop: Shop, labels: Path, index: SearchIndex, bins: Bins) -> HeldOut:
-    """Calibration requests as a server would see them, each with its outcome beside it."""
-    known = known_queries(shop, labels, "calibration")
+def known_outcomes(shop: Shop, ranks: Path, index: SearchIndex, bins: Bins) -> HeldOut:
+    """Calibration requests as a server would see them, each with its outcome beside it.
+
+    `ranks` is the folder of that stage.
+    """
+    known = known_queries(shop, ranks, "calibration")
     requests = [shop.request(query) for query in known]
     traits = traits_by_id(index.ids, index.categories, index.visual)
-    encoded = index.encode([request.query for request in requests])
-    targets = np.array([shop.catalogue.row(query.target_id) for query in known], dtype=np.int64)
-    text_ranks, mm_ranks = index.recall.ranks(encoded.text, encoded.mm, targets)
+    found = load_ranks(ranks, known)
     return HeldOut(
         tuple(request.query for request in requests),
         tuple(profile_of(request.history, traits) for request in requests),
-        encoded.text,
-        recall_surfaces(text_ranks, mm_ranks, bins),
+        found.text_vectors,
+        recall_surfaces(found.text, found.mm, bins),
         bins,
     )
 

@@ -37,7 +37,7 @@ class LoraRun:
 
 
 @dataclass(frozen=True)
-class Example:
+class Prompted:
     """One draw: prompt ids plus the alpha token that was drawn, and the two target rows."""
 
     ids: list[int]
@@ -49,7 +49,7 @@ class Example:
 class Plan:
     """Everything a run will see, in order; what is random about the data is decided here."""
 
-    examples: tuple[Example, ...]  # [steps * batch]
+    examples: tuple[Prompted, ...]  # [steps * batch]
     tokens: BinTokens
     counts: Mapping[str, int]
 
@@ -86,11 +86,11 @@ def plan_run(
 
 def _example(
     soft: NDArray[np.float64], prompt: list[int], tokens: BinTokens, rng: np.random.Generator
-) -> Example:
+) -> Prompted:
     marginal = soft.sum(axis=1) / soft.sum()
     drawn = int(rng.choice(len(marginal), p=marginal))
     given = soft[drawn] / soft[drawn].sum()
-    return Example([*prompt, tokens.alphas[drawn]], marginal, given)
+    return Prompted([*prompt, tokens.alphas[drawn]], marginal, given)
 
 
 def train_lora(
@@ -170,7 +170,7 @@ def _lora(config: StudentConfig) -> Any:
     )
 
 
-def _dataset(examples: Sequence[Example]) -> Any:
+def _dataset(examples: Sequence[Prompted]) -> Any:
     from datasets import Dataset
 
     return Dataset.from_dict(

@@ -22,26 +22,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.assembly import load_index, load_teacher, reranker_settings
+from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.preferences import Traits, liked_items
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.errors import LabelError
+from adamroute.pipeline import RERANKER
 from adamroute.progress import Progress
 from adamroute.reranking.features import FEATURES, Asked, candidate_features, encode_parts
 from adamroute.reranking.reranker import GRADES, OrdinalReranker
 from adamroute.retrieval.item_facts import item_facts
+from adamroute.retrieval.ranks import load_ranks
 from adamroute.retrieval.search_index import SearchIndex
-from adamroute.stages import (
-    Manifest,
-    is_fresh,
-    publish,
-    read_manifest,
-    stage_key,
-    write_manifest,
-)
+from adamroute.stages import Counts, Manifest, Work
 from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.teacher.neighbours import liked_rows
 from adamroute.theta import Theta
@@ -52,7 +47,7 @@ ASKED_WEIGHT = 10  # one candidate in forty is the item asked for; unweighted, l
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedRows:
     """Candidates of replayed requests with their levels."""
 
     features: NDArray[np.float64]  # [R, F]
@@ -60,39 +55,25 @@ class Graded:
 
 
 def run_reranker(config: Config, progress: Progress) -> Manifest:
-    """Fit the scorer on train users and write scorer/; nothing to do where it is fresh."""
-    labels, folder = config.stage("labels"), config.stage("scorer")
-    settings = reranker_settings(config)
-    inputs = {
-        "index": read_manifest(config.stage("index"), "build").hash,
-        "labels": read_manifest(labels, "label").hash,
-    }
-    if is_fresh(folder, "scorer", stage_key("scorer", settings, inputs)):
-        return read_manifest(folder, "scorer")
-    if config.reranker.kind == "llm":  # nothing to fit: the manifest says which prompt and model
-        with publish(folder) as scratch:
-            return write_manifest(
-                scratch, stage="scorer", config=settings, inputs=inputs, counts={}
-            )
-    shop, index = (
-        open_shop(config),
-        load_index(config.stage("index"), config.encoders.threads),
-    )
-    queries = known_queries(shop, labels, "train")
-    graded = replay(config, shop, index, queries, progress)
-    scorer = fit_reranker(emphasised(graded))
-    counts = {f"level_{level}": int((graded.levels == level).sum()) for level in GRADES}
-    with publish(folder) as scratch:
-        scorer.save(scratch)
-        return write_manifest(
-            scratch, stage="scorer", config=settings, inputs=inputs,
-            counts={"requests": len(queries), **counts},
-        )  # fmt: skip
+    """Fit the re-ranker on train users and write reranker/; nothing to do where it is fresh."""
+
+    def make(work: Work) -> Counts:
+        if config.reranker.kind != "ordinal":  # nothing to fit: the manifest says what it is
+            return {}
+        shop = open_shop(config)
+        index = load_index(config.stage("index"), config.encoders.threads)
+        queries = known_queries(shop, config.stage("ranks"), "train")
+        graded = replay(config, shop, index, queries, progress)
+        fit_reranker(emphasised(graded)).save(work.folder)
+        counts = {f"level_{level}": int((graded.levels == level).sum()) for level in GRADES}
+        return {"requests": len(queries), **counts}
+
+    return RERANKER.run(config, make)
 
 
 def replay(
     config: Config, shop: Shop, index: SearchIndex, queries: Sequence[Query], progress: Progress
-) -> Graded:
+) -> GradedRows:
     """Recall, grade and thin out the candidates of every query."""
     requests = [shop.request(query) for query in queries]
     labels = config.stage("labels")
@@ -100,7 +81,7 @@ def replay(
         requests
     )
     time = read_teacher_file(labels).time
-    encoded = index.encode([request.query for request in requests])
+    known = load_ranks(config.stage("ranks"), queries)
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
     facts = item_facts(index.text_vectors, index.profile_texts, index.categories, index.visual)
     rng = np.random.default_rng(config.seed)
@@ -110,17 +91,17 @@ def replay(
         for b, (query, task) in enumerate(zip(queries, tasks, strict=True)):
             history = task.request.history
             liked = liked_items(history, index.row_of)
-            asked = Asked(query.text, encoded.text[b], task.profile, parts[b], liked)
+            asked = Asked(query.text, known.text_vectors[b], task.profile, parts[b], liked)
             extra = liked_rows(
                 task.neighbours, index.row_of, time=time, history=task.request.history
             )
-            found = index.recall.search(encoded.text[b], encoded.mm[b], wide, extra)
-            grades = grade(found.rows, index.row(query.target_id), facts.traits, liked)
+            found = index.recall.search(known.text_vectors[b], known.mm_vectors[b], wide, extra)
+            grades = grade(found.rows, int(known.targets[b]), facts.traits, liked)
             kept = keep(grades, config.reranker.negatives, rng)
             features.append(candidate_features(found, asked, facts)[kept])
             levels.append(grades[kept])
             advance(1)
-    return Graded(np.concatenate(features), np.concatenate(levels))
+    return GradedRows(np.concatenate(features), np.concatenate(levels))
 
 
 def grade(
@@ -149,13 +130,13 @@ def keep(levels: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDA
     return np.sort(np.concatenate([asked, drawn]))
 
 
-def emphasised(graded: Graded) -> Graded:
+def emphasised(graded: GradedRows) -> GradedRows:
     """The same rows with each item that was asked for counted ASKED_WEIGHT times."""
     times = np.where(graded.levels == GRADES[-1], ASKED_WEIGHT, 1)
-    return Graded(graded.features.repeat(times, axis=0), graded.levels.repeat(times))
+    return GradedRows(graded.features.repeat(times, axis=0), graded.levels.repeat(times))
 
 
-def fit_reranker(graded: Graded) -> OrdinalReranker:
+def fit_reranker(graded: GradedRows) -> OrdinalReranker:
     """Maximum likelihood; LabelError where the rows show fewer than two levels.
 
     Features that never vary get weight 0. A level that never occurs gets no probability.

@@ -17,20 +17,13 @@ from pydantic import JsonValue
 from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
 from adamroute.config import Config
+from adamroute.pipeline import BUILD, LABEL, TRAIN
 from adamroute.progress import Progress
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.backbone import load_backbone
 from adamroute.routing.lora_student import LoraStudent, StudentFile, write_student
 from adamroute.routing.student_prompt import prompt_version
-from adamroute.stages import (
-    Manifest,
-    is_fresh,
-    publish,
-    read_manifest,
-    stage_key,
-    write_manifest,
-    write_text,
-)
+from adamroute.stages import Counts, Manifest, Work, write_text
 from adamroute.theta import Bins
 from adamroute.training.dataset import TrainingSet, load_training_set
 from adamroute.training.held_out import known_outcomes, measure
@@ -44,44 +37,27 @@ METRICS = "metrics.json"
 def run_train(config: Config, progress: Progress) -> Manifest:
     """Train and store both students, or return at once what equal inputs already made."""
     check_wandb(config.wandb)
-    folder = config.stage("student")
-    index = read_manifest(config.stage("index"), "build")
-    labels = read_manifest(config.stage("labels"), "label")
-    inputs = {"index": index.hash, "labels": labels.hash}
-    settings = stage_settings(config)
-    if is_fresh(folder, "train", stage_key("train", settings, inputs)):
-        return read_manifest(folder, "train")
-    facts: dict[str, JsonValue] = {"config": config.model_dump(mode="json"), **inputs}
-    with publish(folder) as scratch, tracked(config.wandb, config.out, config.name, facts) as run:
-        counts = _train(config, scratch, run, progress)
-        return write_manifest(
-            scratch, stage="train", config=settings, inputs=inputs, counts=counts
-        )
+
+    def make(work: Work) -> Counts:
+        read = {stage.label: stage.hash(config) for stage in (BUILD, LABEL)}
+        facts: dict[str, JsonValue] = {"config": config.model_dump(mode="json"), **read}
+        with tracked(config.wandb, config.out, config.name, facts) as run:
+            return _train(config, work.folder, run, progress)
+
+    return TRAIN.run(config, make)
 
 
-def stage_settings(config: Config) -> dict[str, JsonValue]:
-    """The part of the config that decides what the students become."""
-    return {
-        "student": config.student.model_dump(mode="json", exclude={"allow_download"}),
-        "tau": config.routing.tau,
-        "epsilon": config.routing.epsilon,
-        "seed": config.seed,
-    }
-
-
-def _train(
-    config: Config, folder: Path, run: Tracker, progress: Progress
-) -> Mapping[str, JsonValue]:
+def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Counts:
     index = load_index(config.stage("index"), config.encoders.threads)
     bins = Bins(min(config.routing.tau, len(index.ids)))
     rows = load_training_set(config.stage("labels"), bins)
     if config.student.shuffle_labels:
         rows = rows.with_shuffled_labels(np.random.default_rng(config.seed))
     vectors = _query_vectors(rows, index, progress)
-    held = known_outcomes(open_shop(config), config.stage("labels"), index, bins)
+    held = known_outcomes(open_shop(config), config.stage("ranks"), index, bins)
     linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins)
     linear.student.save(folder)
-    lora, student = _train_lora(config, folder, rows, bins, run, progress)
+    lora, student = _train_lora(config, folder, rows, bins, run=run, progress=progress)
     found = {
         "linear": measure(linear.student, held, config.routing.epsilon),
         "lora": measure(student, held, config.routing.epsilon),
@@ -110,7 +86,13 @@ def _query_vectors(
 
 
 def _train_lora(
-    config: Config, folder: Path, rows: TrainingSet, bins: Bins, run: Tracker, progress: Progress
+    config: Config,
+    folder: Path,
+    rows: TrainingSet,
+    bins: Bins,
+    *,
+    run: Tracker,
+    progress: Progress,
 ) -> tuple[LoraRun, LoraStudent]:
     """Train, store, and hand back the student as the server will see it."""
     wanted = config.student

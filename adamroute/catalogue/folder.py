@@ -6,12 +6,13 @@ photo, say) is counted in `Shop.problems`. The folder is only read.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from adamroute.catalogue.histories import Histories, read_histories
-from adamroute.catalogue.items import read_items
+from adamroute.catalogue.items import photos_of, read_items
+from adamroute.catalogue.photo_files import photo_hash
 from adamroute.catalogue.queries import (
     MAX_QUERY_CHARACTERS,
     derived_split,
@@ -19,8 +20,8 @@ from adamroute.catalogue.queries import (
     shop_queries,
 )
 from adamroute.catalogue.shop import Query, Shop
-from adamroute.catalogue.shop_yaml import SHOP_YAML, ShopYaml, parse_shop_yaml
-from adamroute.catalogue.tables import Table, inside, read_table
+from adamroute.catalogue.shop_yaml import SHOP_YAML, FileYaml, ShopYaml, parse_shop_yaml
+from adamroute.catalogue.table_files import Table, inside, read_table, table_hash
 from adamroute.errors import ShopError
 from adamroute.stages import digest
 
@@ -30,11 +31,13 @@ _FORMAT = 1  # raise it when the same files come to mean other items
 
 
 def read_shop(folder: Path) -> Shop:
-    """Read and check a shop folder; ShopError says where, what, and what to do."""
-    spec, yaml_hash = _shop_yaml(folder)
-    items_table = _table(folder, spec.items.file, "items.file")
-    items = read_items(folder.resolve(), spec.items, items_table)
-    hashes = {"items": items_table.hash}
+    """Read and check a shop folder; ShopError says where, what, and what to do.
+
+    No photo is decoded: `decoded` does that where an index is built.
+    """
+    spec = _shop_yaml(folder)
+    table = _table(folder, spec.items.file, "items.file")
+    items = read_items(folder.resolve(), spec.items, table)
     histories: Histories = {}
     queries: tuple[Query, ...] = ()
     problems = Counter(items.problems)
@@ -42,12 +45,9 @@ def read_shop(folder: Path) -> Shop:
         table = _table(folder, spec.interactions.file, "interactions.file")
         histories, found = read_histories(table, spec.interactions, items.catalogue)
         problems.update(found)
-        hashes["interactions"] = table.hash
     if spec.queries:
         table = _table(folder, spec.queries.file, "queries.file")
         queries = shop_queries(table, items.catalogue)
-        hashes["queries"] = table.hash
-    made_of = {"format": _FORMAT, "yaml": yaml_hash, "photos": items.photos_hash, **hashes}
     return Shop(
         name=spec.name,
         folder=folder.resolve(),
@@ -55,13 +55,50 @@ def read_shop(folder: Path) -> Shop:
         histories=histories,
         queries=queries,
         time=spec.interactions.time if spec.interactions else "none",
-        hash=digest(made_of),
         problems={name: count for name, count in sorted(problems.items()) if count},
     )
 
 
-def _shop_yaml(folder: Path) -> tuple[ShopYaml, str]:
-    """The checked shop.yaml and the sha256 of its bytes."""
+@dataclass(frozen=True)
+class ShopBytes:
+    """What the parts of a shop folder are by their bytes alone, 16 hex digits each.
+
+    This is all that asking whether a stage is fresh needs: nothing is checked and no photo
+    decoded, and a file is read once a process unless it changed. ShopError where one is not there.
+    """
+
+    folder: Path
+    spec: ShopYaml
+
+    @classmethod
+    def of(cls, folder: Path) -> ShopBytes:
+        return cls(folder, _shop_yaml(folder))
+
+    @property
+    def catalogue(self) -> str:
+        """The items table and every photo that it names."""
+        spec = self.spec.items
+        table = _table(self.folder, spec.file, "items.file") if spec.image else None
+        photos = photos_of(self.folder.resolve(), spec.image, table) if table else ()
+        return digest([self._part("items", spec), *map(photo_hash, photos)])
+
+    @property
+    def histories(self) -> str:
+        return self._part("interactions", self.spec.interactions)
+
+    @property
+    def queries(self) -> str:
+        return self._part("queries", self.spec.queries)
+
+    def _part(self, key: str, section: FileYaml | None) -> str:
+        """A section of shop.yaml, and the table that it names."""
+        if section is None:
+            return digest([_FORMAT])
+        table = table_hash(_path(self.folder, section.file, f"{key}.file"))
+        return digest([_FORMAT, section.model_dump(mode="json"), table])
+
+
+def _shop_yaml(folder: Path) -> ShopYaml:
     path = folder / SHOP_YAML
     advice = (
         f"Put a shop folder there ({SHOP_YAML} and an items table) or name another: --shop DIR"
@@ -74,9 +111,13 @@ def _shop_yaml(folder: Path) -> tuple[ShopYaml, str]:
         data = path.read_bytes()
     except OSError as error:
         raise ShopError(f"{path}: cannot be read: {error.strerror}") from error
-    return parse_shop_yaml(path, data), hashlib.sha256(data).hexdigest()
+    return parse_shop_yaml(path, data)
 
 
 def _table(folder: Path, name: str, key: str) -> Table:
+    return read_table(_path(folder, name, key))
+
+
+def _path(folder: Path, name: str, key: str) -> Path:
     inside(folder.resolve(), name, f"{folder / SHOP_YAML}: {key}")
-    return read_table(folder / name)  # not the resolved path: messages show what the user typed
+    return folder / name  # not the resolved path: messages show what the user typed

@@ -10,7 +10,6 @@ from adamroute.catalogue.folder import read_shop
 from adamroute.catalogue.shop import Shop, Split
 from adamroute.config import Config, FoldConfig
 from adamroute.errors import ConfigError
-from adamroute.stages import digest
 
 
 def open_shop(config: Config) -> Shop:
@@ -22,7 +21,7 @@ def open_shop(config: Config) -> Shop:
 def refold(shop: Shop, fold: FoldConfig) -> Shop:
     """Users dealt to folds by the sha256 of their id: fold `number` is test, the next calibration.
 
-    The shop's hash changes with the fold. ConfigError where there is too little to deal.
+    ConfigError where there is too little to deal.
     """
     users = sorted({q.user_id for q in shop.queries}, key=_place)
     if len(users) < fold.of:
@@ -32,8 +31,7 @@ def refold(shop: Shop, fold: FoldConfig) -> Shop:
         )
     splits: Mapping[str, Split] = {u: _split(i % fold.of, fold) for i, u in enumerate(users)}
     queries = tuple(replace(q, split=splits[q.user_id]) for q in shop.queries)
-    name = digest({"shop": shop.hash, "of": fold.of, "number": fold.number})
-    return replace(shop, queries=queries, hash=name)
+    return replace(shop, queries=queries)
 
 
 def _place(user_id: str) -> str:

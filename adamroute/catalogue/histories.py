@@ -12,7 +12,7 @@ from adamroute.catalogue.queries import ANONYMOUS
 from adamroute.catalogue.request import Interaction
 from adamroute.catalogue.shop import Catalogue
 from adamroute.catalogue.shop_yaml import InteractionsYaml
-from adamroute.catalogue.tables import Row, Table
+from adamroute.catalogue.table_files import Row, Table
 from adamroute.errors import ShopError
 
 Histories = Mapping[str, tuple[Interaction, ...]]

@@ -18,10 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from adamroute.catalogue.shop import Catalogue, Item
 from adamroute.config import Config
 from adamroute.errors import ArtifactError
-from adamroute.stages import read_manifest
 
-STAGE = "profile"
-FOLDER = "profiles"
 PROFILES_FILE = "profiles.jsonl"
 
 
@@ -50,7 +47,6 @@ class ProfileRow(BaseModel):
 class Profiles:
     """The catalogue with the looks that a model saw, and what else it found."""
 
-    hash: str  # of the stage
     catalogue: Catalogue
     details: tuple[str, ...]  # "material: oak. seats: 6", one text an item, "" where none
 
@@ -58,12 +54,11 @@ class Profiles:
 def read_profiles(config: Config, catalogue: Catalogue) -> Profiles | None:
     """Profiles by the config's language model; None where the config names none.
 
-    ArtifactError where the stage has not run, or ran on other items.
+    ArtifactError where the stage ran on other items.
     """
     if config.profiler.kind == "embedded":
         return None
-    folder = config.stage(FOLDER)
-    manifest = read_manifest(folder, STAGE)
+    folder = config.stage("profiles")
     rows = read_rows(folder / PROFILES_FILE)
     if [row.item_id for row in rows] != [item.item_id for item in catalogue.items]:
         raise ArtifactError(
@@ -72,7 +67,6 @@ def read_profiles(config: Config, catalogue: Catalogue) -> Profiles | None:
         )
     pairs = list(zip(catalogue.items, rows, strict=True))
     return Profiles(
-        manifest.hash,
         Catalogue(tuple(with_looks(item, row.attributes) for item, row in pairs)),
         tuple(details(item, row.attributes) for item, row in pairs),
     )

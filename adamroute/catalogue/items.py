@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from adamroute.catalogue.listing import clean, listing
 from adamroute.catalogue.photo_files import Photo, find_photo
 from adamroute.catalogue.shop import Catalogue, Item
 from adamroute.catalogue.shop_yaml import SHOP_YAML, ItemsYaml
-from adamroute.catalogue.tables import Row, Table
+from adamroute.catalogue.table_files import Row, Table
 from adamroute.errors import ShopError
 
 
@@ -22,7 +21,6 @@ class ReadItems:
 
     catalogue: Catalogue
     problems: Mapping[str, int]  # zeros included
-    photos_hash: str  # of every photo's content, in row order
 
 
 def read_items(folder: Path, spec: ItemsYaml, table: Table) -> ReadItems:
@@ -32,7 +30,7 @@ def read_items(folder: Path, spec: ItemsYaml, table: Table) -> ReadItems:
     """
     table.require(spec.columns, f"items in {SHOP_YAML}")
     ids = table.ids(spec.id)
-    photos = _photos(folder, spec.image, table)
+    photos = photos_of(folder, spec.image, table)
     problems: Counter[str] = Counter(photo.defect for photo in photos if photo.defect)
     items = []
     for row, item_id, photo in zip(table.rows, ids, photos, strict=True):
@@ -48,14 +46,13 @@ def read_items(folder: Path, spec: ItemsYaml, table: Table) -> ReadItems:
                 image=photo.path,
             )
         )
-    content = "".join(f"{photo.hash} {photo.defect}\n" for photo in photos)
-    photos_hash = hashlib.sha256(content.encode()).hexdigest()
-    return ReadItems(Catalogue(tuple(items)), dict(problems), photos_hash)
+    return ReadItems(Catalogue(tuple(items)), dict(problems))
 
 
-def _photos(folder: Path, column: str | None, table: Table) -> tuple[Photo, ...]:
+def photos_of(folder: Path, column: str | None, table: Table) -> tuple[Photo, ...]:
+    """The photo of every row, not decoded; `folder` is resolved."""
     if column is None:
-        return (Photo(None, None, ""),) * len(table.rows)
+        return (Photo(None, None),) * len(table.rows)
     seen: dict[str, Photo] = {}  # variants often share one
     for row in table.rows:
         name = row.text(column)

@@ -8,13 +8,22 @@ from typing import Literal
 from adamroute.catalogue.folder import read_queries
 from adamroute.catalogue.shop import Query, Shop, Split
 
-SYNTHETIC_QUERIES = "queries.jsonl"  # written by the label stage where a shop logs no queries
+SYNTHETIC_QUERIES = "queries.jsonl"  # of stage `ranks`: the synthetic requests
 
 
-def known_queries(shop: Shop, labels: Path, *splits: Split) -> tuple[Query, ...]:
-    """Queries of the named splits; from the label stage's folder where the shop has none."""
-    queries = shop.queries or read_queries(labels / SYNTHETIC_QUERIES, shop.catalogue)
+def known_queries(shop: Shop, ranks: Path, *splits: Split) -> tuple[Query, ...]:
+    """Queries of the named splits: the shop's own, or the synthetic ones where it logs none.
+
+    `ranks` is the folder of that stage.
+    """
+    queries = shop.queries or synthetic_queries(shop, ranks)
     return tuple(q for q in queries if q.split in splits)
+
+
+def synthetic_queries(shop: Shop, ranks: Path) -> tuple[Query, ...]:
+    """The synthetic requests of all splits; all are train rows where the shop logs queries."""
+    path = ranks / SYNTHETIC_QUERIES
+    return read_queries(path, shop.catalogue) if path.is_file() else ()
 
 
 def outcome_source(shop: Shop) -> Literal["outcomes", "synthetic"]:

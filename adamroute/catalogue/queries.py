@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adamroute.catalogue.listing import clean_spaces
 from adamroute.catalogue.shop import SPLITS, Catalogue, Query, Split
-from adamroute.catalogue.tables import Row, Table, read_table
+from adamroute.catalogue.table_files import Row, Table, read_table
 from adamroute.errors import ShopError
 
 MAX_QUERY_CHARACTERS = 2000

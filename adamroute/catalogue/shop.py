@@ -25,7 +25,7 @@ class Item:
     text: str
     visual: Mapping[str, str]  # attribute name to value, empty values left out
     category: str
-    image: Path | None  # absolute; None where the photo is absent or unreadable
+    image: Path | None  # absolute; None where the photo is absent or known to be unreadable
 
     def profile(self, *, with_visual: bool) -> str:
         """s_i as one line; without the visual part for candidates found by text alone."""
@@ -81,7 +81,6 @@ class Shop:
     histories: Mapping[str, tuple[Interaction, ...]]  # in the order of timestamp, then file
     queries: tuple[Query, ...]
     time: TimeMeaning
-    hash: str  # of shop.yaml, tables and photos
     problems: Mapping[str, int] = field(default_factory=dict)  # name of a harmless defect to count
 
     def request(self, query: Query) -> Request:

@@ -18,10 +18,15 @@ SHOP_YAML = "shop.yaml"
 Name = Annotated[str, Field(min_length=1)]
 
 
-class ItemsYaml(Section):
-    """The items table; values other than `file` and `title` are column names."""
+class FileYaml(Section):
+    """A section that names a table."""
 
     file: Name
+
+
+class ItemsYaml(FileYaml):
+    """The items table; values other than `file` and `title` are column names."""
+
     id: Name
     title: Name  # a column, or a template such as "{name} {type}"
     text: Annotated[tuple[Name, ...], Field(min_length=1)]  # the listing, all the text index reads
@@ -55,18 +60,15 @@ class ItemsYaml(Section):
         return (self.id, *self.template.columns, *self.text, *self.visual, *optional)
 
 
-class InteractionsYaml(Section):
+class InteractionsYaml(FileYaml):
     """Columns user_id, item_id, `label` (pos, neg) or `rating`, and perhaps timestamp."""
 
-    file: Name
     time: TimeMeaning = "none"  # are timestamps one clock, an order within a user, or neither
     positive_from: Annotated[float, Field(allow_inf_nan=False)] = 4.0  # least positive rating
 
 
-class QueriesYaml(Section):
+class QueriesYaml(FileYaml):
     """Columns query_id, query, target_id, and perhaps user_id, kind and split."""
-
-    file: Name
 
 
 class ShopYaml(Section):

@@ -18,10 +18,9 @@ from adamroute.encoders.query_adapter import QueryAdapter
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache, text_key
 from adamroute.progress import Progress
-from adamroute.stages import digest
+from adamroute.stages import content_hash, digest
 
 CHUNK = 64  # items an encoder call, between two steps of the progress bar
-RUNTIME = {"threads", "batch", "allow_download"}  # they decide no vector
 
 Array = NDArray[np.float32]
 
@@ -37,34 +36,30 @@ class MultimodalBranch:
     alignment: Alignment | None = None  # of aligned-photo
 
 
-def encoder_settings(encoders: EncoderConfig) -> dict[str, JsonValue]:
-    """The part of the config that decides the vectors."""
-    unused = {"text_model"} if encoders.text == "minilm" else set()
-    unused |= {"multimodal_model"} if encoders.multimodal == "aligned-photo" else {"align"}
-    if not {encoders.text, encoders.multimodal} & {"qwen3", "qwen3-vl"}:
-        unused |= {"dtype"}
-    settings: dict[str, JsonValue] = encoders.model_dump(mode="json", exclude=RUNTIME | unused)
-    return settings
+def photo_hashes(items: Sequence[Item]) -> list[str | None]:
+    """sha256 of each item's photo, None where it has none."""
+    return [None if item.image is None else content_hash(item.image) for item in items]
 
 
 def listing_vectors(
     texts: Sequence[str], encoder: TextEncoder, cache: Path, progress: Progress
 ) -> tuple[Array, int]:
     """E_txt of listings, [N, D], and how many were not in the cache."""
-    return _cached(texts, "text", encoder.name, encoder.encode_items, cache, progress)
+    vectors = VectorCache(cache, "text", encoder.name)
+    return _cached(texts, encoder.encode_items, vectors, "text vectors", progress)
 
 
 def view_vectors(
     texts: Sequence[str], encoder: TextEncoder, cache: Path, progress: Progress
 ) -> tuple[Array, int]:
     """As `listing_vectors` of short texts that stand for queries."""
-    return _cached(texts, "views", encoder.name, encoder.encode, cache, progress)
+    vectors = VectorCache(cache, "views", encoder.name)
+    return _cached(texts, encoder.encode, vectors, "views vectors", progress)
 
 
 def vl_branch(
     encoders: EncoderConfig,
     items: Sequence[Item],
-    photo_hashes: Sequence[str | None],
     cache: Path,
     progress: Progress,
 ) -> MultimodalBranch:
@@ -72,7 +67,9 @@ def vl_branch(
     from adamroute.encoders.qwen_vl import Photographed
 
     encoder = load_vl_encoder(encoders)
-    keys = [digest([item.text, photo]) for item, photo in zip(items, photo_hashes, strict=True)]
+    keys = [
+        digest([item.text, photo]) for item, photo in zip(items, photo_hashes(items), strict=True)
+    ]
     unreadable: set[str] = set()  # not kept, so that a rebuild tries and counts them again
 
     def compute(places: list[int]) -> Array:
@@ -105,19 +102,18 @@ def vl_branch(
 
 def _cached(
     texts: Sequence[str],
-    kind: str,
-    name: str,
     encode: Callable[[Sequence[str]], Vectors],
-    cache: Path,
+    kept: VectorCache,
+    title: str,
     progress: Progress,
 ) -> tuple[Array, int]:
     def compute(places: list[int]) -> Array:
         parts = []
-        with progress.task(f"{kind} vectors", total=len(places)) as advance:
+        with progress.task(title, total=len(places)) as advance:
             for start in range(0, len(places), CHUNK):
                 chunk = places[start : start + CHUNK]
                 parts.append(encode([texts[place] for place in chunk]))
                 advance(len(chunk))
         return np.concatenate(parts)
 
-    return VectorCache(cache, kind, name).fill([text_key(text) for text in texts], compute)
+    return kept.fill([text_key(text) for text in texts], compute)

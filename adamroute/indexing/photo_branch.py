@@ -11,32 +11,17 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from adamroute.catalogue.shop import Item
-from adamroute.config import AlignConfig, Config, EncoderConfig
+from adamroute.config import AlignConfig, Config
 from adamroute.encoders.projection_head import Alignment
 from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter, fuse_items
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache
-from adamroute.errors import ConfigError
-from adamroute.indexing.branches import MultimodalBranch, view_vectors
+from adamroute.indexing.branches import MultimodalBranch, photo_hashes, view_vectors
 from adamroute.progress import Progress
-from adamroute.stages import file_hash
 
 ALIGNMENT_FILE = "alignment.npz"
 
 Array = NDArray[np.float32]
-
-
-def artefact_hash(encoders: EncoderConfig) -> dict[str, str]:
-    """The alignment that the config names, as an input of the stage; ConfigError if not there."""
-    path = encoders.align.artefact
-    if path is None or encoders.multimodal != "aligned-photo":
-        return {}
-    if not path.is_file():
-        raise ConfigError(
-            f"encoders.align.artefact: no file {path}. Give index/alignment.npz of a finished "
-            "build, or drop the key to fit an alignment here"
-        )
-    return {"alignment": file_hash(path)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +49,6 @@ class Material:
 def gather(
     config: Config,
     items: Sequence[Item],
-    photo_hashes: Sequence[str | None],
     encoder: TextEncoder,
     listings: Array,
     progress: Progress,
@@ -77,7 +61,7 @@ def gather(
     vectors, new_views = view_vectors(texts, encoder, cache, progress)
     views, asked = np.split(vectors.reshape(len(items), 3, -1), [2], axis=1)
     threads = config.encoders.threads
-    features, new_photos = photo_vectors(items, photo_hashes, threads, cache, progress)
+    features, new_photos = photo_vectors(items, threads, cache, progress)
     return Material(listings, views, asked[:, 0], features, new_views, new_photos)
 
 
@@ -93,7 +77,6 @@ def place_items(alignment: Alignment, material: Material, align: AlignConfig) ->
 def aligned_branch(
     config: Config,
     items: Sequence[Item],
-    photo_hashes: Sequence[str | None],
     encoder: TextEncoder,
     listings: Array,
     progress: Progress,
@@ -102,7 +85,7 @@ def aligned_branch(
 
     `listings` is e_txt of the items' texts, [N, D].
     """
-    material = gather(config, items, photo_hashes, encoder, listings, progress)
+    material = gather(config, items, encoder, listings, progress)
     alignment = find_alignment(config, material, encoder.name, progress)
     item_vectors = place_items(alignment, material, config.encoders.align)
     side = QueryAdapter.fit(alignment.space, material.asked, item_vectors)
@@ -136,7 +119,6 @@ def find_alignment(
 
 def photo_vectors(
     items: Sequence[Item],
-    photo_hashes: Sequence[str | None],
     threads: int,
     cache: Path,
     progress: Progress,
@@ -145,7 +127,8 @@ def photo_vectors(
     from adamroute.encoders.photo_features import DIMENSIONS, NAME, photo_features
 
     features = np.full((len(items), DIMENSIONS), np.nan, dtype=np.float32)
-    rows = [row for row, name in enumerate(photo_hashes) if name is not None]
+    hashes = photo_hashes(items)
+    rows = [row for row, name in enumerate(hashes) if name is not None]
     if not rows:
         return features, 0
 
@@ -153,6 +136,6 @@ def photo_vectors(
         paths = [items[rows[place]].image for place in places]
         return photo_features(paths, threads, progress)
 
-    keys = [name for name in photo_hashes if name is not None]
+    keys = [name for name in hashes if name is not None]
     features[rows], computed = VectorCache(cache, "photo", NAME).fill(keys, compute)
     return features, computed

@@ -15,25 +15,19 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from adamroute.catalogue.item_profiles import FOLDER, PROFILES_FILE, STAGE, Attribute, ProfileRow
+from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.item_profiles import PROFILES_FILE, Attribute, ProfileRow
+from adamroute.catalogue.photo_files import decoded
 from adamroute.catalogue.shop import Item
-from adamroute.config import Config, ProfilerConfig
+from adamroute.config import Config
 from adamroute.errors import ConfigError
 from adamroute.llm.chat import Ask, ChatEngine, Reply, ReplyForm
+from adamroute.llm.engines import chat_engine
 from adamroute.llm.fence import clean
 from adamroute.llm.prompts import Prompt, prompts
+from adamroute.pipeline import PROFILE
 from adamroute.progress import Progress
-from adamroute.stages import (
-    Manifest,
-    digest,
-    file_hash,
-    is_fresh,
-    publish,
-    read_manifest,
-    stage_key,
-    write_manifest,
-    write_text,
-)
+from adamroute.stages import Counts, Manifest, Work, write_text
 
 PROMPT = "item_profile"
 LISTING_LIMIT = 2_000  # characters
@@ -63,38 +57,30 @@ def run_profile(config: Config, progress: Progress, engine: ChatEngine | None = 
 
     EngineError where the model can't be used at all; what fails later is counted, item by item.
     """
-    from adamroute.catalogue.folder import read_shop
-
-    profiler = config.profiler
-    if profiler.kind == "embedded" or profiler.llm is None:
+    llm = config.profiler.llm
+    if config.profiler.kind == "embedded" or llm is None:
         raise ConfigError(
             "profiler.kind: embedded needs no stage of its own, the index reads the shop's "
             "columns. Set profiler: {kind: llm, llm: {engine: ..., model: ...}} for profiles"
         )
-    items = read_shop(config.shop).catalogue.items
-    folder, settings = config.stage(FOLDER), _settings(profiler)
-    inputs = {"catalogue": _content(items)}
-    if is_fresh(folder, STAGE, stage_key(STAGE, settings, inputs)):
-        progress.note(f"profile: {folder} is up to date")
-        return read_manifest(folder, STAGE)
-    if engine is None:
-        from adamroute.llm.engines import chat_engine
+    if PROFILE.is_fresh(config):
+        progress.note(f"profile: {PROFILE.path(config)} is up to date")
 
-        engine = chat_engine(profiler.llm, config.out / "cache" / REPLIES_FILE)
-    engine.check()
-    rows, counts = profile_items(items, engine, profiler.llm.max_tokens, progress)
-    if counts["failures"]:
-        progress.note(
-            f"profile: {counts['failures']} of {len(rows)} items keep the shop's columns alone; "
-            f"delete {folder} and run again to ask for them"
-        )
-    with publish(folder) as scratch:
+    def make(work: Work) -> Counts:
+        asked = engine or chat_engine(llm, config.out / "cache" / REPLIES_FILE)
+        asked.check()
+        items = decoded(read_shop(config.shop)).catalogue.items
+        rows, counts = profile_items(items, asked, llm.max_tokens, progress)
+        if counts["failures"]:
+            progress.note(
+                f"profile: {counts['failures']} of {len(rows)} items keep the shop's columns "
+                f"alone; delete {PROFILE.path(config)} and run again to ask for them"
+            )
         lines = "".join(f"{row.model_dump_json()}\n" for row in rows)
-        write_text(scratch / PROFILES_FILE, lines)
-        return write_manifest(
-            scratch, stage=STAGE, config=settings, inputs=inputs,
-            counts={**counts, "engine": engine.name},
-        )  # fmt: skip
+        write_text(work.folder / PROFILES_FILE, lines)
+        return {**counts, "engine": asked.name}
+
+    return PROFILE.run(config, make)
 
 
 def profile_items(
@@ -158,11 +144,3 @@ def _row(item: Item, reply: Reply[ItemProfile]) -> ProfileRow:
         attributes=tuple(found.values()),
         summary=clean(said.summary, SUMMARY_CHARS),
     )
-
-
-def _settings(profiler: ProfilerConfig) -> dict[str, JsonValue]:
-    return {**profiler.settings(), "prompt": profile_prompt().stamp}
-
-
-def _content(items: Sequence[Item]) -> str:
-    return digest([[x.item_id, x.text, file_hash(x.image) if x.image else None] for x in items])

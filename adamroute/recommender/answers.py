@@ -21,7 +21,7 @@ class Versions:
     index: str
     student: str
     calibration: str
-    scorer: str
+    reranker: str
     labels: str
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.catalogue.item_words import INTENTS, Intent
+from adamroute.catalogue.item_words import INTENTS
 from adamroute.errors import ArtifactError, LabelError
 from adamroute.teacher.belief import Belief, mixture
 
@@ -69,7 +69,7 @@ def load_intent_model(path: Path) -> IntentModel:
 
 def fit_intent_model(
     text_vectors: NDArray[np.float32],
-    kinds: Sequence[Intent],
+    kinds: Sequence[str | None],
     surfaces: NDArray[np.float64],
     votes: NDArray[np.float64],
     fallback: Belief | None = None,

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.distill.evaluation.known import Known
 from adamroute.reranking.features import Asked, Case, ranking_case
 from adamroute.reranking.reranker import Reranker, expected_grade
 from adamroute.retrieval.dual import Candidates, DualRetriever, Origin
 from adamroute.retrieval.item_facts import ItemFacts
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.theta import Theta
 
 
@@ -38,7 +38,7 @@ class Desk:
         recall: DualRetriever,
         facts: ItemFacts,
         scorer: Reranker,
-        known: Known,
+        known: QueryRanks,
         asked: Sequence[Asked],
         collaborative: Sequence[tuple[int, ...]],
     ) -> None:

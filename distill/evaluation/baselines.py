@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.distill.evaluation.known import Known, Ranks
+from adamroute.retrieval.ranks import QueryRanks, Ranks
 from adamroute.theta import ALPHAS
 
 RRF_OFFSET = 60
@@ -41,18 +41,18 @@ def best_alpha(hits: Hits) -> float:
     return ALPHAS[int(order[0])]
 
 
-def static_alpha(fit: Known, budget: int) -> float:
+def static_alpha(fit: QueryRanks, budget: int) -> float:
     """The one split that recalls most targets of the fitting requests at this K."""
     return best_alpha(hits_by_alpha(budget, fit.text, fit.mm))
 
 
-def oracle_alphas(known: Known, budget: int) -> Array:
+def oracle_alphas(known: QueryRanks, budget: int) -> Array:
     """[B]: per request the alpha nearest .5 that recalls the target, .5 where none does."""
     hits = hits_by_alpha(budget, known.text, known.mm)
     return np.array([best_alpha(hits[:, [b]]) for b in range(len(known))])
 
 
-def random_alphas(known: Known, rng: np.random.Generator) -> Array:
+def random_alphas(known: QueryRanks, rng: np.random.Generator) -> Array:
     """[20, B] alphas drawn uniformly from 0 to 1."""
     return rng.uniform(size=(RANDOM_DRAWS, len(known)))
 
@@ -61,7 +61,7 @@ def random_alphas(known: Known, rng: np.random.Generator) -> Array:
 class Kinds:
     """The best alpha of each stated kind, and a guess of the kind from the query embedding."""
 
-    fit: Known
+    fit: QueryRanks
 
     def alphas(self, kinds: Sequence[str | None], budget: int) -> Array:
         """[B]; a kind that the fitting requests never stated gets the static alpha."""
@@ -98,18 +98,18 @@ def fused(text_rows: Ranks, mm_rows: Ranks) -> tuple[Ranks, Array]:
     return np.array(order, np.int64), np.array([scores[row] for row in order])
 
 
-def fused_rows(known: Known, place: int, budget: int) -> Ranks:
+def fused_rows(known: QueryRanks, place: int, budget: int) -> Ranks:
     """The first K rows of the fusion of the first K of both lists, for one request."""
     lists = known.text_lists[place, :budget], known.mm_lists[place, :budget]
     return fused(*lists)[0][:budget]
 
 
-def fused_hits(known: Known, budget: int, *, worst: bool = False) -> Hits:
+def fused_hits(known: QueryRanks, budget: int, *, worst: bool = False) -> Hits:
     """[B]: whether fusion at K recalls the target; `worst` lets every tie be lost."""
     return np.array([_fused_hit(known, place, budget, worst) for place in range(len(known))])
 
 
-def _fused_hit(known: Known, place: int, budget: int, worst: bool) -> bool:
+def _fused_hit(known: QueryRanks, place: int, budget: int, worst: bool) -> bool:
     target = int(known.targets[place])
     rows, scores = fused(known.text_lists[place, :budget], known.mm_lists[place, :budget])
     if not worst:

@@ -21,7 +21,6 @@ from adamroute.distill.evaluation.baselines import (
     random_alphas,
     static_alpha,
 )
-from adamroute.distill.evaluation.known import Known, rank_queries
 from adamroute.distill.evaluation.learned import (
     Asking,
     Routers,
@@ -40,15 +39,16 @@ from adamroute.distill.evaluation.outcomes import (
 )
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS, RouterName
 from adamroute.errors import LabelError
+from adamroute.pipeline import LABEL, RERANKER, TRAIN
 from adamroute.progress import Progress
 from adamroute.reranking.features import Asked, encode_parts
 from adamroute.retrieval.item_facts import item_facts
+from adamroute.retrieval.ranks import QueryRanks, load_ranks, rank_queries
 from adamroute.retrieval.replay import regret
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.confidence import load_calibration
 from adamroute.routing.linear_student import LinearStudent
 from adamroute.routing.lora_student import LoraStudent
-from adamroute.stages import read_manifest
 from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.teacher.context import Context
 from adamroute.teacher.neighbours import liked_rows
@@ -78,7 +78,7 @@ class Measured:
 def measure(config: Config, shop: Shop, queries: Sequence[Query], progress: Progress) -> Measured:
     """Measure all routers on `queries`; LabelError where there is nothing to measure on."""
     index = load_index(config.stage("index"), config.encoders.threads)
-    fit_queries = known_queries(shop, config.stage("labels"), "train", "calibration")
+    fit_queries = known_queries(shop, config.stage("ranks"), "train", "calibration")
     if not queries or not fit_queries:
         raise LabelError(
             f"report: {len(queries)} requests to report on and {len(fit_queries)} of train and "
@@ -87,7 +87,10 @@ def measure(config: Config, shop: Shop, queries: Sequence[Query], progress: Prog
         )
     budget = min(config.routing.mean_budget, config.routing.tau, len(index.ids))
     length = max(*FIXED_BUDGETS, budget)
-    fit, known = (rank_queries(index, many, length) for many in (fit_queries, queries))
+    fit, known = (
+        load_ranks(config.stage("ranks"), fit_queries),
+        rank_queries(index, queries, length),
+    )
     routers = load_routers(config, index)
     tasks = routers.teacher.contexts.prepare([shop.request(query) for query in queries])
     asking = Asking(
@@ -119,8 +122,8 @@ def load_routers(config: Config, index: SearchIndex) -> Routers:
     calibration.check(
         {
             "index": index.hash,
-            "labels": read_manifest(labels, "label").hash,
-            "student": read_manifest(config.stage("student"), "train").hash,
+            "labels": LABEL.hash(config),
+            "student": TRAIN.hash(config),
         }
     )
     return Routers(
@@ -152,7 +155,7 @@ def build_desk(
     config: Config,
     index: SearchIndex,
     time_meaning: TimeMeaning,
-    known: Known,
+    known: QueryRanks,
     tasks: Sequence[Context],
 ) -> Desk:
     """The served path over these requests, with the run's scorer."""
@@ -179,7 +182,7 @@ def build_desk(
 
 
 def _results(
-    known: Known,
+    known: QueryRanks,
     choices: Mapping[RouterName, Choice],
     desk: Desk,
     encode_ms: Array,
@@ -207,7 +210,10 @@ def encoding_ms(index: SearchIndex, queries: Sequence[Query]) -> Array:
 
 
 def _curves(
-    fit: Known, known: Known, choices: Mapping[RouterName, Choice], rng: np.random.Generator
+    fit: QueryRanks,
+    known: QueryRanks,
+    choices: Mapping[RouterName, Choice],
+    rng: np.random.Generator,
 ) -> dict[RouterName, Array]:
     """Recall at every K of CURVE_BUDGETS, [B, C]; learned routers keep their alpha."""
     n, drawn = len(known), random_alphas(known, rng)
@@ -226,12 +232,11 @@ def _curves(
     return {name: np.stack([recall(name, k) for k in CURVE_BUDGETS], axis=1) for name in CURVES}
 
 
-def _regrets(known: Known, told: Told) -> Array:
+def _regrets(known: QueryRanks, told: Told) -> Array:
     thetas = (prediction.theta for prediction in told.predictions)
     return np.array([regret(*row) for row in zip(known.text, known.mm, thetas, strict=True)])
 
 
 def _versions(config: Config, index: SearchIndex) -> dict[str, str]:
-    stages = {"labels": "label", "student": "train", "scorer": "scorer"}
-    found = {name: read_manifest(config.stage(name), s).hash for name, s in stages.items()}
+    found = {stage.label: stage.hash(config) for stage in (LABEL, TRAIN, RERANKER)}
     return {"index": index.hash, **found}

@@ -22,7 +22,6 @@ from adamroute.distill.evaluation.baselines import (
     random_alphas,
     static_alpha,
 )
-from adamroute.distill.evaluation.known import Known
 from adamroute.distill.evaluation.metrics import hr_at, intervals, ndcg_at
 from adamroute.distill.evaluation.schema import (
     FIXED_BUDGETS,
@@ -36,6 +35,7 @@ from adamroute.distill.evaluation.schema import (
     Slice,
     SliceRow,
 )
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.theta import Theta
 
 Array = NDArray[np.float64]
@@ -101,7 +101,7 @@ def chosen(alphas: Array, budgets: Array, route_ms: Array | None = None) -> Choi
 
 
 def baseline_choices(
-    fit: Known, known: Known, budget: int, rng: np.random.Generator
+    fit: QueryRanks, known: QueryRanks, budget: int, rng: np.random.Generator
 ) -> dict[RouterName, Choice]:
     """Choices of the routers that need neither student nor teacher, `rrf` apart.
 
@@ -116,7 +116,7 @@ def baseline_choices(
     return choices
 
 
-def outcomes(known: Known, choice: Choice, desk: Desk, encode_ms: Array) -> Outcomes:
+def outcomes(known: QueryRanks, choice: Choice, desk: Desk, encode_ms: Array) -> Outcomes:
     """Replay the choices on the ranks, and serve each for the places after scoring."""
     n = len(known)
     hits = hits_at(choice.alphas, choice.budgets, known.text, known.mm)
@@ -142,7 +142,7 @@ def outcomes(known: Known, choice: Choice, desk: Desk, encode_ms: Array) -> Outc
     )  # fmt: skip
 
 
-def fusion_outcomes(known: Known, budget: int, desk: Desk, encode_ms: Array) -> Outcomes:
+def fusion_outcomes(known: QueryRanks, budget: int, desk: Desk, encode_ms: Array) -> Outcomes:
     """Reciprocal-rank fusion: its candidates are the first K of the fused list."""
     n = len(known)
     nothing = chosen(np.zeros(n), np.full(n, float(budget)))
@@ -190,7 +190,7 @@ def kind_slices(
     return slices
 
 
-def _refitted(name: RouterName, fit: Known, known: Known, budget: int) -> Choice:
+def _refitted(name: RouterName, fit: QueryRanks, known: QueryRanks, budget: int) -> Choice:
     """A baseline whose alpha depends on K."""
 
     def alphas(k: int) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,15 +28,12 @@ from adamroute.distill.evaluation.pages import Page, render
 from adamroute.distill.evaluation.pictures import Curves, draw_alphas, draw_curves, draw_routers
 from adamroute.distill.evaluation.schema import Report
 from adamroute.errors import ConfigError
+from adamroute.pipeline import BUILD, RANKS, REPORT, borrow, decided_by
 from adamroute.progress import Progress
 from adamroute.stages import (
-    MANIFEST,
+    Counts,
     commit,
     file_hash,
-    is_fresh,
-    read_manifest,
-    stage_key,
-    write_manifest,
     write_text,
 )
 
@@ -65,24 +63,30 @@ def run_report(
         raise ConfigError("report: --folds and --queries exclude each other. Give one of them")
     if folds is not None and folds < 3:
         raise ConfigError(f"report: --folds {folds}: train, calibration and test need one each")
-    folder = out or (config.stage("report") if folds is None else _folds_home(config) / "report")
-    key = _key(config, queries, folds)
-    if out is None and is_fresh(folder, "report", key):
-        return folder / REPORT_MD
-    shop = open_shop(config)
-    if folds is None:
-        asked = _asked(config, shop, queries)
-        told_as, measured = _name(queries), measure(config, shop, asked, progress)
-    else:
-        told_as = f"all queries, {folds} folds over users"
-        measured = _folded(config, folds, refit, progress)
-    folder.mkdir(parents=True, exist_ok=True)
-    if out is None:
-        (folder / MANIFEST).unlink(missing_ok=True)
-    write_report(folder, config, shop, measured, told_as, command)
-    if out is None:
-        _seal(folder, config, queries, folds, len(measured.queries))
-    return folder / REPORT_MD
+    stage = REPORT if folds is None else replace(REPORT, folder="folds/report")
+
+    def make(folder: Path) -> Counts:
+        shop = open_shop(config)
+        if folds is None:
+            asked = _asked(config, shop, queries)
+            told_as, measured = _name(queries), measure(config, shop, asked, progress)
+        else:
+            told_as = f"all queries, {folds} folds over users"
+            measured = _folded(config, folds, refit, progress)
+        write_report(folder, config, shop, measured, told_as, command)
+        return {"requests": len(measured.queries)}
+
+    if out is not None:  # a folder of the user's, which may hold other files
+        out.mkdir(parents=True, exist_ok=True)
+        make(out)
+        return out / REPORT_MD
+    options: dict[str, JsonValue] = {
+        "folds": folds,
+        "refitted": config.deciding(decided_by(REPORT)) if folds else None,
+        "queries": file_hash(queries) if queries else None,
+    }
+    stage.run(config, lambda work: make(work.folder), options=options)
+    return stage.path(config) / REPORT_MD
 
 
 def write_report(
@@ -125,7 +129,7 @@ def build_report(config: Config, shop: Shop, measured: Measured, queries: str) -
 def _asked(config: Config, shop: Shop, queries: Path | None) -> tuple[Query, ...]:
     if queries is not None:
         return read_queries(queries, shop.catalogue)
-    return known_queries(shop, config.stage("labels"), "test")
+    return known_queries(shop, config.stage("ranks"), "test")
 
 
 def _name(queries: Path | None) -> str:
@@ -141,7 +145,7 @@ def _folded(config: Config, folds: int, refit: Sequence[Stage], progress: Progre
         progress.note(f"fold {number + 1} of {folds}")
         home = _folds_home(config) / f"{number + 1}-of-{folds}"
         part = config.model_copy(update={"out": home, "fold": FoldConfig(of=folds, number=number)})
-        _share_index(config.stage("index"), part.stage("index"))
+        borrow(part, config, BUILD, RANKS)
         for stage in refit:
             stage(part, progress)
         shop = open_shop(part)
@@ -151,13 +155,6 @@ def _folded(config: Config, folds: int, refit: Sequence[Stage], progress: Progre
 
 def _folds_home(config: Config) -> Path:
     return config.out / "folds"
-
-
-def _share_index(index: Path, link: Path) -> None:
-    """The index knows no query, so all folds read the same one."""
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.unlink(missing_ok=True)
-    link.symlink_to(index.resolve(), target_is_directory=True)
 
 
 def _curves(report: Report, measured: Measured) -> Curves:
@@ -200,29 +197,3 @@ def _request_rows(measured: Measured) -> Iterator[dict[str, object]]:
             "fallback": verdict.fallback,
             "fallback_skipped": verdict.skipped,
         }  # fmt: skip
-
-
-def _key(config: Config, queries: Path | None, folds: int | None) -> str:
-    return stage_key("report", _settings(config, folds), _inputs(config, queries))
-
-
-def _settings(config: Config, folds: int | None) -> dict[str, JsonValue]:
-    return {"config": config.model_dump(mode="json"), "folds": folds}
-
-
-def _inputs(config: Config, queries: Path | None) -> dict[str, str]:
-    stages = {
-        "index": "build", "labels": "label", "student": "train", "scorer": "scorer",
-        "calibration": "calibrate",
-    }  # fmt: skip
-    inputs = {n: read_manifest(config.stage(n), s).hash for n, s in stages.items()}
-    return inputs if queries is None else {**inputs, "queries": file_hash(queries)}
-
-
-def _seal(
-    folder: Path, config: Config, queries: Path | None, folds: int | None, count: int
-) -> None:
-    write_manifest(
-        folder, stage="report", config=_settings(config, folds),
-        inputs=_inputs(config, queries), counts={"requests": count},
-    )  # fmt: skip

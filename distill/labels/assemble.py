@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from adamroute.catalogue.preferences import profile_of, traits_by_id
 from adamroute.catalogue.request import PreferenceProfile
-from adamroute.catalogue.shop import Shop
+from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import LabelConfig
 from adamroute.distill.labels.basis import Basis
 from adamroute.distill.labels.label_rows import LabelRow, Source
-from adamroute.distill.labels.observed import Observed
 from adamroute.distill.labels.targets import evidence_belief, shrunk, soft_target
 from adamroute.errors import LabelError
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.belief import Belief
@@ -104,42 +104,38 @@ class _Maker:
 
     def outcome(self, profiles: Sequence[PreferenceProfile]) -> Labels:
         """The known target of every train query."""
-        asked = [
-            _Asked(q.query_id, q.user_id, q.text, q.target_id, profile)
-            for q, profile in zip(self.basis.logged, profiles, strict=True)
-        ]
-        weight = self.config.outcome
-        return self._own_target("outcome", weight, asked, self.basis.outcomes, AS_OBSERVED)
+        basis = self.basis
+        asked = list(zip(basis.logged, profiles, strict=True))
+        return self._own_target("outcome", self.config.outcome, asked, basis.outcomes, AS_OBSERVED)
 
     def synthetic(self) -> Labels:
         """The known target of every synthetic train request."""
-        nobody = PreferenceProfile()
-        asked = [
-            _Asked(r.request_id, r.user_id, r.query, r.item_id, nobody)
-            for r in self.basis.requests
-        ]
-        weight, difficulty = self.config.synthetic, self.basis.constants.difficulty
-        return self._own_target("synthetic", weight, asked, self.basis.templates, difficulty)
+        basis = self.basis
+        asked = [(query, PreferenceProfile()) for query in basis.requests]
+        difficulty = basis.constants.difficulty
+        return self._own_target(
+            "synthetic", self.config.synthetic, asked, basis.templates, difficulty
+        )
 
     def _own_target(
         self,
         source: Source,
         weight: float,
-        asked: Sequence[_Asked],
-        seen: Observed,
+        asked: Sequence[tuple[Query, PreferenceProfile]],
+        seen: QueryRanks,
         difficulty: Difficulty,
     ) -> Labels:
         bins, lam = self.basis.constants.bins, self.basis.constants.lam
-        ranks = list(zip(seen.text_ranks.tolist(), seen.mm_ranks.tolist(), strict=True))
+        ranks = list(zip(seen.text.tolist(), seen.mm.tolist(), strict=True))
         own = [evidence_belief([text], [mm], difficulty, bins, lam) for text, mm in ranks]
         beliefs = self._shrunk(own, self._expected(seen))
         rows = tuple(
             LabelRow(
-                request_id=one.request_id,
-                user_id=one.user_id,
-                query=one.query,
+                request_id=query.query_id,
+                user_id=query.user_id,
+                query=query.text,
                 source=source,
-                item_ids=(one.item_id,),
+                item_ids=(query.target_id,),
                 text_ranks=(text,),
                 mm_ranks=(mm,),
                 theta=belief.theta(bins, lam),
@@ -147,10 +143,10 @@ class _Maker:
                 steps=0,
                 fallbacks=(),
                 prompt_hashes=(),
-                profile=one.profile,
+                profile=profile,
                 weight=weight,
             )
-            for one, (text, mm), belief in zip(asked, ranks, beliefs, strict=True)
+            for (query, profile), (text, mm), belief in zip(asked, ranks, beliefs, strict=True)
         )
         return self._labels(rows, beliefs)
 
@@ -162,9 +158,9 @@ class _Maker:
             answer.text_ranks, answer.mm_ranks, AS_OBSERVED, constants.bins, constants.lam
         )
 
-    def _expected(self, seen: Observed) -> list[Belief]:
+    def _expected(self, seen: QueryRanks) -> list[Belief]:
         composition = self.basis.composition
-        return [composition.prior(kinds) for kinds in composition.kinds(seen.vectors)]
+        return [composition.prior(kinds) for kinds in composition.kinds(seen.text_vectors)]
 
     def _shrunk(self, own: Sequence[Belief], expected: Sequence[Belief]) -> list[Belief]:
         shrink = self.config.shrink
@@ -174,14 +170,3 @@ class _Maker:
         bins, lam = self.basis.constants.bins, self.basis.constants.lam
         soft = [soft_target(b, bins, lam, self.config.sharpness) for b in beliefs]
         return Labels(rows, np.stack([b.surface for b in beliefs]), np.stack(soft))
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One request with a known target."""
-
-    request_id: str
-    user_id: str
-    query: str
-    item_id: str
-    profile: PreferenceProfile

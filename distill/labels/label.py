@@ -2,14 +2,12 @@
 
 What comes out (folder `labels`): rows.jsonl and targets.npz (what students learn), traces.jsonl
 (one row a teacher step), store.sqlite, composition.npz and teacher.json (what the served teacher
-loads), and queries.jsonl where the shop logs no queries. A run cut at any moment goes on where it
-was, with the same bytes: see parts.py.
+loads). A run cut at any moment goes on where it was, with the same bytes: see stages.Pieces.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,34 +19,19 @@ from pydantic import JsonValue
 
 from adamroute.assembly import build_teacher, evidence_policy, load_index, teacher_policy
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.item_words import catalogue_words
-from adamroute.catalogue.known_queries import SYNTHETIC_QUERIES
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.distill.labels.assemble import Labels, assemble
 from adamroute.distill.labels.basis import Basis, learn_basis
 from adamroute.distill.labels.label_rows import as_lines
 from adamroute.distill.labels.llm_cost import failed_steps, spent
-from adamroute.distill.labels.pieces import Parts
+from adamroute.distill.labels.requests import run_ranks
 from adamroute.distill.labels.rounds import Round, first_snapshot, run_rounds, stored_likings
-from adamroute.distill.labels.synthetic import (
-    SyntheticRequest,
-    as_queries_file,
-    synthetic_requests,
-)
 from adamroute.errors import ArtifactError
-from adamroute.llm.prompts import prompts
+from adamroute.pipeline import LABEL
 from adamroute.progress import Progress
 from adamroute.retrieval.search_index import SearchIndex
-from adamroute.stages import (
-    Manifest,
-    is_fresh,
-    publish,
-    read_manifest,
-    stage_key,
-    write_manifest,
-    write_text,
-)
+from adamroute.stages import Counts, Manifest, Pieces, Work, write_text
 from adamroute.store import ProfileStore, Snapshot, shared_store
 from adamroute.teacher.constants import (
     INTENT_FILE,
@@ -62,58 +45,51 @@ from adamroute.teacher.constants import (
 from adamroute.teacher.policy import Liking
 
 TRACES_FILE = "traces.jsonl"
-RECIPE = 3  # raise it when the same config and inputs come to mean other labels
 
 
 def run_label(config: Config, progress: Progress) -> Manifest:
-    """Write labels/; nothing to do where it is fresh. Stops and resumes at any point."""
-    folder = config.stage("labels")
-    index_manifest = read_manifest(config.stage("index"), "build")
-    shop = open_shop(config)
-    inputs = {"index": index_manifest.hash, "shop": shop.hash}
-    key = stage_key("label", _settings(config), inputs)
-    if is_fresh(folder, "label", key):
-        shutil.rmtree(_parts_folder(folder), ignore_errors=True)  # of a run killed at its end
+    """Write ranks/ and labels/; nothing to do where they are fresh. Stops and resumes anywhere."""
+    run_ranks(config, progress)
+    if LABEL.is_fresh(config):
         share_users(config)
-        return read_manifest(folder, "label")
-    index = load_index(config.stage("index"), config.encoders.threads)
-    return write_labels(config, shop, index, progress)
+
+    def make(work: Work) -> Counts:
+        index = load_index(config.stage("index"), config.encoders.threads)
+        return write_labels(config, open_shop(config), index, work, progress)
+
+    return LABEL.run(config, make)
 
 
-def write_labels(config: Config, shop: Shop, index: SearchIndex, progress: Progress) -> Manifest:
+def relabel(config: Config, shop: Shop, index: SearchIndex, progress: Progress) -> Manifest:
+    """Write labels/ anew over an index at hand, whatever stands there; ranks/ is finished."""
+    return LABEL.run(
+        config, lambda work: write_labels(config, shop, index, work, progress), anew=True
+    )
+
+
+def write_labels(
+    config: Config, shop: Shop, index: SearchIndex, work: Work, progress: Progress
+) -> Counts:
     """The stage's work, over an index at hand."""
-    folder, settings = config.stage("labels"), _settings(config)
-    inputs = {"index": index.hash, "shop": shop.hash}
     _check_same_items(index, shop, config)
-    key = stage_key("label", settings, inputs)
-    shared = shared_store(config, key, read_only=False)  # first: it may be away
-    parts = Parts(_parts_folder(folder), key)
-    written = _write_requests(config, shop, index)
-    basis = learn_basis(config, shop, index, written, parts=parts, progress=progress)
-    told = _told(config, shop, index, basis, shared, parts, progress)
-    rounds = told.rounds
+    shared = shared_store(config, work.key, read_only=False)  # first: it may be away
+    basis = learn_basis(config, shop, index, pieces=work.pieces, progress=progress)
+    told = _told(config, shop, index, basis, shared, pieces=work.pieces, progress=progress)
+    rounds, folder = told.rounds, work.folder
     labels = assemble(config.labels, shop, index, basis, rounds[-1].answers)
     answers = [answer for done in rounds for answer in done.answers]
-    with publish(folder) as scratch:
-        _write_rows(scratch, labels, rounds)
-        users = _write_store(scratch, told.first, rounds)
-        write_text(scratch / TEACHER_FILE, basis.constants.model_dump_json(indent=2) + "\n")
-        basis.composition.save(scratch / INTENT_FILE)
-        basis.wording.save(scratch)
-        if not shop.queries:
-            write_text(scratch / SYNTHETIC_QUERIES, as_queries_file(written))
-        counts = {
-            **_counts(basis, labels, rounds),
-            **spent(config.teacher.llm, told.likings, answers),
-            "users": users.hash,
-        }
-        manifest = write_manifest(
-            scratch, stage="label", config=settings, inputs=inputs, counts=counts
-        )
-    parts.remove()
+    _write_rows(folder, labels, rounds)
+    users = _write_store(folder, told.first, rounds)
+    write_text(folder / TEACHER_FILE, basis.constants.model_dump_json(indent=2) + "\n")
+    basis.composition.save(folder / INTENT_FILE)
+    basis.wording.save(folder)
     for line in failed_steps(told.likings, answers):
         progress.note(line)
-    return manifest
+    return {
+        **_counts(basis, labels, rounds),
+        **spent(config.teacher.llm, told.likings, answers),
+        "users": users.hash,
+    }
 
 
 @dataclass(frozen=True)
@@ -131,31 +107,27 @@ def _told(
     index: SearchIndex,
     basis: Basis,
     shared: ProfileStore | None,
-    parts: Parts,
+    *,
+    pieces: Pieces,
     progress: Progress,
 ) -> _Told:
     constants, replies = basis.constants, config.out / REPLIES_FILE
     evidence = evidence_policy(constants, config.teacher, basis.composition, basis.wording)
     policy = teacher_policy(evidence, constants, config.teacher, index, replies)
-    likings = stored_likings(shop, index, policy, parts, progress)
+    likings = stored_likings(shop, index, policy, pieces, progress)
     first = first_snapshot(shop, index, constants.static, likings)
     teacher = build_teacher(constants, config.teacher, index, first, policy)
     if shared is not None:
         shared.start(first.users)
     rounds = run_rounds(
-        teacher, shop, rounds=config.teacher.rounds, shared=shared, parts=parts, progress=progress
+        teacher,
+        shop,
+        rounds=config.teacher.rounds,
+        shared=shared,
+        pieces=pieces,
+        progress=progress,
     )
     return _Told(likings, first, rounds)
-
-
-def _write_requests(
-    config: Config, shop: Shop, index: SearchIndex
-) -> tuple[SyntheticRequest, ...]:
-    words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
-    return synthetic_requests(
-        shop.catalogue, words, count=config.labels.synthetic_requests, seed=config.seed,
-        split_items=not shop.queries,
-    )  # fmt: skip
 
 
 def _write_rows(folder: Path, labels: Labels, rounds: Sequence[Round]) -> None:
@@ -182,28 +154,13 @@ def _write_store(folder: Path, first: Snapshot, rounds: Sequence[Round]) -> Snap
 def share_users(config: Config) -> None:
     """Give finished labels' users to the shared database, if it is new or lost them."""
     labels = config.stage("labels")
-    shared = shared_store(config, read_manifest(labels, "label").key, read_only=False)
+    shared = shared_store(config, LABEL.read(config).key, read_only=False)
     if shared is None:
         return
     kept = ProfileStore.file(labels / STORE_FILE)
     shared.start(kept.snapshot().before_rounds(read_teacher_file(labels).static).users)
     for number, thetas in kept.rounds().items():
         shared.commit_round(number, thetas)
-
-
-def _parts_folder(labels: Path) -> Path:
-    return labels.with_name(labels.name + ".parts")
-
-
-def _settings(config: Config) -> dict[str, JsonValue]:
-    """The part of the config that the labels depend on."""
-    whole = config.model_dump(mode="json")
-    kept = {name: whole[name] for name in ("routing", "labels", "seed")}
-    stamps: list[JsonValue] = []
-    if config.teacher.policy == "llm":
-        stamps += sorted(prompt.stamp for prompt in prompts().values())
-    teacher = config.teacher.settings()
-    return {**kept, "teacher": teacher, "prompts": stamps, "recipe": RECIPE}
 
 
 def _check_same_items(index: SearchIndex, shop: Shop, config: Config) -> None:
@@ -242,9 +199,9 @@ def _median_ranks(basis: Basis, last: Round) -> dict[str, JsonValue]:
     matched = basis.constants.difficulty.matched
     templates = basis.templates
     pairs: Mapping[str, tuple[NDArray[np.number], NDArray[np.number]]] = {
-        "real": (basis.outcomes.text_ranks, basis.outcomes.mm_ranks),
-        "synthetic": (templates.text_ranks, templates.mm_ranks),
-        "synthetic_matched": matched(templates.text_ranks, templates.mm_ranks),
+        "real": (basis.outcomes.text, basis.outcomes.mm),
+        "synthetic": (templates.text, templates.mm),
+        "synthetic_matched": matched(templates.text, templates.mm),
         "pseudo": (pseudo_text, pseudo_mm),
     }
     return {

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from adamroute.catalogue.item_words import INTENTS, Intent
 from adamroute.catalogue.shop import Shop
-from adamroute.distill.labels.observed import Observed
 from adamroute.progress import Advance, Progress
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.store import Snapshot
 from adamroute.teacher.context import Contexts
@@ -36,7 +36,8 @@ def learn_paraphraser(
     index: SearchIndex,
     verbatim: EvidencePolicy,
     evidence: int,
-    real: Observed,
+    real: QueryRanks,
+    *,
     progress: Progress,
 ) -> Paraphraser:
     """The wording of a shop: `verbatim` writes up to `evidence` queries for each train request.
@@ -50,9 +51,10 @@ def learn_paraphraser(
     contexts = Contexts(index, Snapshot(()), evidence, neighbours=0)
     tasks = contexts.prepare([shop.request(queries[place]) for place in places.tolist()])
     written = [q for rewriting in verbatim.pseudo_queries(tasks) for q in rewriting.queries]
-    kinds = verbatim.composition.kinds(real.vectors)
+    kinds = verbatim.composition.kinds(real.text_vectors)
+    wanted = np.log(real.text) + np.log(real.mm)
     with progress.task("wording of pseudo-queries", len(INTENTS) * STEPS) as advance:
-        return fit_paraphraser(wording, index, written, real, kinds, advance)
+        return fit_paraphraser(wording, index, written, wanted, kinds, advance=advance)
 
 
 def catalogue_paraphraser(index: SearchIndex) -> Paraphraser:
@@ -67,16 +69,17 @@ def fit_paraphraser(
     wording: Paraphraser,
     index: SearchIndex,
     written: Sequence[PseudoQuery],
-    real: Observed,
+    wanted: NDArray[np.float64],
     kinds: NDArray[np.float64],
+    *,
     advance: Advance,
 ) -> Paraphraser:
-    """Hardness per kind; `written` are verbatim, `kinds` is P(kind | q) of real queries, [R, 3].
+    """Hardness per kind; `written` are verbatim. Of R real queries come `wanted`, [R] sums of both
+    log-ranks, and `kinds`, [R, 3] P(kind | q).
 
     A kind that few real queries have, or that no pseudo-query has, keeps what it has.
     """
     hardness = dict(wording.hardness)
-    wanted = np.log(real.text_ranks) + np.log(real.mm_ranks)
     for place, kind in enumerate(INTENTS):
         weights = kinds[:, place]
         sample = [query for query in written if query.kind == kind][:SAMPLE]

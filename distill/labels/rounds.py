@@ -17,9 +17,9 @@ from pydantic import TypeAdapter
 from adamroute.catalogue.preferences import preference_text, profile_of, traits_by_id
 from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.catalogue.shop import Query, Shop
-from adamroute.distill.labels.pieces import Parts, Record
 from adamroute.progress import Progress
 from adamroute.retrieval.search_index import SearchIndex
+from adamroute.stages import Pieces, Record
 from adamroute.store import ProfileStore, Snapshot, UserRecord
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.loop import CHUNK, RankPair, Teacher
@@ -41,11 +41,11 @@ class Round:
 
 
 def stored_likings(
-    shop: Shop, index: SearchIndex, policy: TeacherPolicy, parts: Parts, progress: Progress
+    shop: Shop, index: SearchIndex, policy: TeacherPolicy, pieces: Pieces, progress: Progress
 ) -> dict[str, Liking]:
     """p_u of every user's whole history by the policy, as the store will hold it.
 
-    Kept in `parts`: rounds rest on them, so a restarted run must not ask again.
+    Kept in `pieces`: rounds rest on them, so a restarted run must not ask again.
     """
     traits = traits_by_id(index.ids, index.categories, index.visual)
     requests = [Request(name, name, "", shop.histories[name]) for name in sorted(shop.histories)]
@@ -55,7 +55,7 @@ def stored_likings(
             chunk = requests[start : start + CHUNK]
             drafts = [profile_of(request.history, traits) for request in chunk]
             like = partial(_like, policy, chunk, drafts)
-            said = map(_LIKING.validate_python, parts.records(f"preferences-{start:06d}", like))
+            said = map(_LIKING.validate_python, pieces.records(f"preferences-{start:06d}", like))
             likings |= {r.request_id: liking for r, liking in zip(chunk, said, strict=True)}
             advance(len(chunk))
     return likings
@@ -104,19 +104,19 @@ def run_rounds(
     *,
     rounds: int,
     shared: ProfileStore | None,
-    parts: Parts,
+    pieces: Pieces,
     progress: Progress,
 ) -> tuple[Round, ...]:
     """All rounds over the shop's train queries.
 
-    `teacher` holds the first snapshot. Answers are kept a chunk at a time in `parts`; each round's
-    thetas are committed to the shared store, if there is one, and never read from there.
+    `teacher` holds the first snapshot. Answers are kept a chunk at a time in `pieces`; thetas of
+    each round are committed to the shared store, if there is one, and never read from there.
     """
     queries = shop.split("train")
     requests = [shop.request(query) for query in queries]
     done: list[Round] = []
     for number in range(rounds):
-        answers = _answers(teacher, requests, number, parts, progress)
+        answers = _answers(teacher, requests, number, pieces, progress)
         thetas = write_back(teacher.contexts.snapshot, queries, answers)
         done.append(Round(number, teacher.contexts.snapshot.hash, answers, thetas))
         if shared is not None:
@@ -143,7 +143,7 @@ def _answers(
     teacher: Teacher,
     requests: Sequence[Request],
     number: int,
-    parts: Parts,
+    pieces: Pieces,
     progress: Progress,
 ) -> tuple[TeacherAnswer, ...]:
     answers: list[TeacherAnswer] = []
@@ -151,7 +151,7 @@ def _answers(
         for start in range(0, len(requests), CHUNK):
             chunk = requests[start : start + CHUNK]
             name = f"round-{number}-{start:06d}"
-            answers += map(_answer, parts.records(name, partial(_decide, teacher, chunk)))
+            answers += map(_answer, pieces.records(name, partial(_decide, teacher, chunk)))
             advance(len(chunk))
     return tuple(answers)
 

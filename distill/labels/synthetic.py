@@ -10,37 +10,25 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
 from adamroute.catalogue.folder import derived_split
 from adamroute.catalogue.item_words import INTENTS, Intent, ItemWords
-from adamroute.catalogue.shop import Catalogue, Split
+from adamroute.catalogue.shop import Query
 from adamroute.teacher.pseudo_queries import MAX_WORDS, MIN_WORDS, write_query
 
 
-@dataclass(frozen=True, slots=True)
-class SyntheticRequest:
-    """One template query; its user is itself, so that splits by user hold."""
-
-    request_id: str
-    user_id: str  # "synthetic:<item>"
-    query: str
-    item_id: str
-    row: int
-    kind: Intent
-    split: Split
-
-
 def synthetic_requests(
-    catalogue: Catalogue,
+    ids: Sequence[str],
     words: Sequence[ItemWords],
     *,
     count: int,
     seed: int,
     split_items: bool,
-) -> tuple[SyntheticRequest, ...]:
+) -> tuple[Query, ...]:
     """`count` requests over all items in turn, kinds as even as the listings allow.
+
+    Each is a user of its own, named after the item, so that splits by user hold.
 
     `split_items` splits them by sha256 of the item, for a shop without queries of its own;
     otherwise all are train rows. Empty where no item has words to ask for.
@@ -52,16 +40,15 @@ def synthetic_requests(
     requests = []
     for number in range(count if usable else 0):
         row = usable[number % len(usable)]
-        item_id = catalogue.items[row].item_id
+        item_id = ids[row]
         kind = _rarest(words[row].kinds, written, rng)
         written[kind] += 1
         requests.append(
-            SyntheticRequest(
-                request_id=f"synthetic:{number}:{item_id}",
+            Query(
+                query_id=f"synthetic:{number}:{item_id}",
                 user_id=f"synthetic:{item_id}",
-                query=write_query(words[row], kind, _length(rng), rng),
-                item_id=item_id,
-                row=row,
+                text=write_query(words[row], kind, _length(rng), rng),
+                target_id=item_id,
                 kind=kind,
                 split=derived_split(item_id) if split_items else "train",
             )
@@ -69,18 +56,18 @@ def synthetic_requests(
     return tuple(requests)
 
 
-def as_queries_file(requests: Sequence[SyntheticRequest]) -> str:
+def as_queries_file(requests: Sequence[Query]) -> str:
     """The requests as a shop folder's queries.jsonl."""
     rows = (
         {
-            "query_id": r.request_id,
-            "user_id": r.user_id,
-            "query": r.query,
-            "target_id": r.item_id,
-            "kind": r.kind,
-            "split": r.split,
+            "query_id": q.query_id,
+            "user_id": q.user_id,
+            "query": q.text,
+            "target_id": q.target_id,
+            "kind": q.kind,
+            "split": q.split,
         }
-        for r in requests
+        for q in requests
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 

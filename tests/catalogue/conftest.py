@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.photo_files import decoded
 from adamroute.catalogue.shop import Shop
 from adamroute.errors import ShopError
 
@@ -65,6 +66,9 @@ class Corner:
 
     def read(self) -> Shop:
         return read_shop(self.folder)
+
+    def read_decoded(self) -> Shop:
+        return decoded(self.read())
 
     def complaint(self) -> str:
         """What reading says, relative to the folder."""

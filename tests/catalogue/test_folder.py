@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.folder import ShopBytes, read_shop
 from adamroute.catalogue.request import Interaction
 from adamroute.catalogue.shop import Query
 from adamroute.errors import ShopError
@@ -87,14 +87,14 @@ def test_a_photo_that_is_not_there_is_counted_and_the_item_kept(corner: Corner, 
 def test_a_photo_that_is_no_image_is_counted_and_the_item_kept(
     corner: Corner, content: bytes
 ) -> None:
-    shop = corner.write("images/9.png", content).read()
+    shop = corner.write("images/9.png", content).read_decoded()
     assert shop.problems == {"unreadable_photos": 1}
     assert [i.image is None for i in shop.catalogue.items] == [False, False, True]
 
 
 def test_a_photo_cut_short_is_unreadable(corner: Corner) -> None:
     whole = (corner.folder / "images" / "kura.jpg").read_bytes()
-    shop = corner.write("images/kura.jpg", whole[:-30]).read()
+    shop = corner.write("images/kura.jpg", whole[:-30]).read_decoded()
     assert shop.problems == {"unreadable_photos": 1}
 
 
@@ -105,7 +105,7 @@ def test_a_photo_the_system_refuses_is_unreadable(corner: Corner) -> None:
 
 def test_a_photo_shared_by_two_items_counts_for_both(corner: Corner) -> None:
     corner.change("items.csv", "images/9.png", "images/7.png").write("images/7.png", b"")
-    assert corner.read().problems == {"unreadable_photos": 2}
+    assert corner.read_decoded().problems == {"unreadable_photos": 2}
 
 
 @pytest.mark.parametrize("path", ["../secret.png", "/etc/hostname", "images/../../secret.png"])
@@ -139,33 +139,59 @@ def test_a_table_outside_the_folder_is_refused(corner: Corner, tmp_path: Path) -
     assert "shop.yaml: items.file: '../items.csv' lies outside the shop folder" in said
 
 
-def test_the_hash_is_that_of_content_not_of_place(corner: Corner, tmp_path: Path) -> None:
+def hashes(folder: Path) -> dict[str, str]:
+    found = ShopBytes.of(folder)
+    return {name: getattr(found, name) for name in ("catalogue", "histories", "queries")}
+
+
+def test_hashes_are_those_of_content_not_of_place(corner: Corner, tmp_path: Path) -> None:
     shutil.copytree(corner.folder, tmp_path / "elsewhere")
-    assert read_shop(tmp_path / "elsewhere").hash == corner.read().hash
-    assert len(corner.read().hash) == 16
+    assert hashes(tmp_path / "elsewhere") == hashes(corner.folder)
+    assert {len(found) for found in hashes(corner.folder).values()} == {16}
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new"),
+    ("name", "old", "new", "part"),
     [
-        ("shop.yaml", "name: corner", "name: corners"),
-        ("items.csv", "For drawing.", "For painting."),
-        ("interactions.csv", "ann,007,neg,1", "ann,007,pos,1"),
-        ("queries.jsonl", "low table", "lower table"),
+        ("shop.yaml", "name: corner", "name: corners", None),
+        ("shop.yaml", "category: type", "category: name", "catalogue"),
+        ("shop.yaml", "interactions.csv\n", "interactions.csv\n  time: order\n", "histories"),
+        ("items.csv", "For drawing.", "For painting.", "catalogue"),
+        ("interactions.csv", "ann,007,neg,1", "ann,007,pos,1", "histories"),
+        ("queries.jsonl", "low table", "lower table", "queries"),
     ],
 )
-def test_the_hash_follows_every_file(corner: Corner, name: str, old: str, new: str) -> None:
-    before = corner.read().hash
-    assert corner.change(name, old, new).read().hash != before
+def test_a_file_changes_the_hash_of_what_it_holds_and_no_other(
+    corner: Corner, name: str, old: str, new: str, part: str | None
+) -> None:
+    before = hashes(corner.folder)
+    after = hashes(corner.change(name, old, new).folder)
+    assert {key for key in before if before[key] != after[key]} == ({part} if part else set())
 
 
 def test_the_hash_follows_a_photo_readable_or_not(corner: Corner) -> None:
-    hashes = {corner.read().hash}
+    found = {hashes(corner.folder)["catalogue"]}
     for content in (b"", b"junk", b"other junk"):
-        hashes.add(corner.write("images/9.png", content).read().hash)
+        found.add(hashes(corner.write("images/9.png", content).folder)["catalogue"])
     (corner.folder / "images" / "9.png").unlink()
-    hashes.add(corner.read().hash)
-    assert len(hashes) == 5
+    found.add(hashes(corner.folder)["catalogue"])
+    assert len(found) == 5
+
+
+def test_hashing_and_reading_decode_no_photo(
+    corner: Corner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("PIL.Image.open", lambda *_: pytest.fail("decoded"))
+    assert hashes(corner.folder)
+    assert corner.read().catalogue.items[0].image
+    with pytest.raises(pytest.fail.Exception, match="decoded"):
+        corner.read_decoded()
+
+
+def test_a_table_that_is_not_there_is_named(corner: Corner) -> None:
+    (corner.folder / "queries.jsonl").unlink()
+    with pytest.raises(ShopError, match=r"queries\.jsonl: no such file"):
+        hashes(corner.folder)
 
 
 def test_a_missing_folder_says_what_to_do(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,14 +16,16 @@ from adamroute.catalogue.item_words import words_in
 from adamroute.catalogue.request import Interaction
 from adamroute.catalogue.shop import Catalogue, Item, Query, Shop, Split
 from adamroute.config import Config
-from adamroute.distill.labels.pieces import Parts
+from adamroute.distill.labels.label import write_labels
+from adamroute.distill.labels.requests import write_ranks
 from adamroute.distill.labels.rounds import stored_likings
 from adamroute.encoders.seams import Vectors
-from adamroute.progress import SILENT
+from adamroute.pipeline import BUILD, LABEL, RANKS
+from adamroute.progress import SILENT, Progress
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.search_index import SearchIndex
-from adamroute.stages import FORMAT, Manifest
+from adamroute.stages import FORMAT, MANIFEST, Manifest, Pieces, write_text
 from adamroute.teacher.policy import Liking, TeacherPolicy
 
 COLOURS = ("red", "blue", "green")
@@ -92,7 +95,6 @@ def market_shop(*, queries: bool = True) -> Shop:
         histories=histories,
         queries=tuple(_queries()) if queries else (),
         time="none",
-        hash="market-shop",
     )
 
 
@@ -142,7 +144,7 @@ def market_config(out: Path, **labels: float) -> Config:
     return Config.model_validate(
         {
             "name": "market",
-            "shop": "market",
+            "shop": out / "shop",
             "out": out,
             "routing": {"tau": 24, "mean_budget": 20},
             "labels": {"synthetic_requests": 60, **labels},
@@ -150,7 +152,56 @@ def market_config(out: Path, **labels: float) -> Config:
     )
 
 
+def rank_market(config: Config, shop: Shop, index: SearchIndex, progress: Progress) -> None:
+    """Ranks over an index and a shop at hand; on disk they are there for the keys of stages."""
+    write_shop(shop, config.shop)
+    BUILD.path(config).mkdir(parents=True, exist_ok=True)
+    write_text(BUILD.path(config) / MANIFEST, index.manifest.model_dump_json())
+    RANKS.run(config, lambda work: write_ranks(config, shop.queries, index, work, progress))
+
+
+def label_market(
+    config: Config, shop: Shop, index: SearchIndex, progress: Progress = SILENT
+) -> Manifest:
+    """Ranks and labels over an index and a shop at hand."""
+    rank_market(config, shop, index, progress)
+    return LABEL.run(config, lambda work: write_labels(config, shop, index, work, progress))
+
+
+def write_shop(shop: Shop, folder: Path) -> None:
+    """The shop as a folder that reads back as the same."""
+    lines: dict[str, list[dict[str, object]]] = {
+        "items": [
+            {"id": i.item_id, "title": i.title, "text": i.text, "noun": i.category, **i.visual}
+            for i in shop.catalogue.items
+        ],
+        "interactions": [
+            {"user_id": u, "item_id": x.item_id, "label": "pos" if x.positive else "neg",
+             "timestamp": x.timestamp}
+            for u, history in shop.histories.items() for x in history
+        ],
+        "queries": [
+            {"query_id": q.query_id, "user_id": q.user_id, "query": q.text,
+             "target_id": q.target_id, "kind": q.kind, "split": q.split}
+            for q in shop.queries
+        ],
+    }  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = {
+        "items": "{file: items.jsonl, id: id, title: title, text: [text], visual: [colour], "
+        "category: noun}",
+        "interactions": "{file: interactions.jsonl}",
+        "queries": "{file: queries.jsonl}",
+    }
+    text = f"name: {shop.name}\n"
+    for name, rows in lines.items():
+        if rows:
+            write_text(folder / f"{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+            text += f"{name}: {sections[name]}\n"
+    write_text(folder / "shop.yaml", text)
+
+
 def kept_likings(shop: Shop, index: SearchIndex, policy: TeacherPolicy) -> dict[str, Liking]:
     """p_u of every user, in a folder of pieces that is thrown away."""
     with TemporaryDirectory() as folder:
-        return stored_likings(shop, index, policy, Parts(Path(folder) / "parts", "key"), SILENT)
+        return stored_likings(shop, index, policy, Pieces(Path(folder) / "parts", "key"), SILENT)

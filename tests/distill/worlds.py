@@ -9,7 +9,6 @@ import numpy as np
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.catalogue.shop import Query
 from adamroute.distill.evaluation.answering import Desk
-from adamroute.distill.evaluation.known import Known
 from adamroute.distill.evaluation.learned import Told, learned_choices
 from adamroute.distill.evaluation.measure import CURVE_BUDGETS, CURVES, Measured
 from adamroute.distill.evaluation.outcomes import baseline_choices, fusion_outcomes, outcomes
@@ -19,6 +18,7 @@ from adamroute.reranking.reranker import OrdinalReranker
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.item_facts import ItemFacts, item_facts
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.routing.policy_string import Verdict
 from adamroute.routing.student import Prediction
 from adamroute.teacher.answer import TeacherAnswer, TraceStep
@@ -45,7 +45,7 @@ def items() -> tuple[DualRetriever, ItemFacts]:
 
 
 @cache
-def requests(seed: int = 2) -> Known:
+def requests(seed: int = 2) -> QueryRanks:
     rng = np.random.default_rng(seed)
     recall, _ = items()
     targets = rng.integers(0, N, B)
@@ -55,7 +55,7 @@ def requests(seed: int = 2) -> Known:
         recall.ranks(text, mm, targets),
         recall.pessimistic_ranks(text, mm, targets),
     )
-    return Known(
+    return QueryRanks(
         request_ids=tuple(f"q{b}" for b in range(B)),
         users=tuple(f"u{b // 2}" for b in range(B)),
         kinds=tuple(INTENTS[b % 3] for b in range(B)),
@@ -71,7 +71,7 @@ def requests(seed: int = 2) -> Known:
     )
 
 
-def desk(known: Known, collaborative: tuple[int, ...] = ()) -> Desk:
+def desk(known: QueryRanks, collaborative: tuple[int, ...] = ()) -> Desk:
     recall, facts = items()
     weights = np.zeros(len(FEATURES))
     weights[FEATURES.index("log_best_rank")] = -1.0
@@ -109,7 +109,7 @@ _TWO_CALLS = TraceStep(
 )
 
 
-def told(known: Known) -> Told:
+def told(known: QueryRanks) -> Told:
     """A student that hears the kind, a teacher that always says half, every fifth one sent."""
     alpha = {"functional": 0.8, "mixed": 0.4, "visual": 0.1}
     predictions, answers, verdicts = [], [], []

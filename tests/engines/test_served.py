@@ -120,7 +120,9 @@ def test_the_stages_say_what_the_models_did(run: Config) -> None:
     assert labels["tokens"]
     student = json.loads((run.stage("student") / "student.json").read_text(encoding="utf-8"))
     assert student["weights"].startswith("qwen3@")
-    assert read_manifest(run.stage("scorer"), "scorer").config["model"] == run.reranker.llm.model
+    made_for = read_manifest(run.stage("reranker"), "reranker").config["reranker"]
+    assert isinstance(made_for, dict)
+    assert made_for["llm"] == {"model": run.reranker.llm.model, "vllm": {"dtype": "float32"}}
 
 
 def test_an_unsure_student_falls_back_to_the_full_loop_and_the_answer_says_so(

@@ -11,10 +11,10 @@ from PIL import Image
 
 from adamroute.assembly import load_index
 from adamroute.catalogue.shop import Item
-from adamroute.config import Config, EncoderConfig
+from adamroute.config import Config
 from adamroute.encoders.qwen_vl import Qwen3VLEncoder
 from adamroute.errors import ArtifactError, ModelError
-from adamroute.indexing.branches import encoder_settings, vl_branch
+from adamroute.indexing.branches import vl_branch
 from adamroute.indexing.build import run_build
 from adamroute.progress import SILENT
 from adamroute.theta import Theta
@@ -106,7 +106,7 @@ def test_a_photo_the_encoder_cannot_read_is_counted_by_every_build(
     broken.write_bytes(b"no picture")
     items = [Item(i, "a mug", "a mug", {}, "mug", broken if i != "c" else None) for i in "abc"]
     for computed in (2, 1):  # a and b are the same photo and words; c alone is kept
-        branch = vl_branch(encoders, items, ["x", "x", None], tmp_path / "cache", SILENT)
+        branch = vl_branch(encoders, items, tmp_path / "cache", SILENT)
         assert branch.counts == {
             "photos": 2,
             "items_without_photo": 1,
@@ -138,14 +138,18 @@ def test_a_model_that_is_not_here_stops_the_build_with_the_next_step(
 
 
 def test_only_what_decides_a_vector_decides_whether_the_index_is_fresh() -> None:
-    plain = EncoderConfig()
-    assert set(encoder_settings(plain)) == {"text", "multimodal", "align"}
-    same = EncoderConfig(threads=7, batch=3, allow_download=True, text_model="x", dtype="bfloat16")
-    assert encoder_settings(same) == encoder_settings(plain)
-    qwen = EncoderConfig(text="qwen3", multimodal="qwen3-vl")
-    other = EncoderConfig(text="qwen3", multimodal="qwen3-vl", dtype="bfloat16")
-    assert encoder_settings(qwen) != encoder_settings(other)
-    assert "align" not in encoder_settings(qwen)
+    def decides(**encoders: object) -> dict[str, object]:
+        made = {"name": "c", "shop": "s", "out": "o", "encoders": encoders}
+        found = Config.model_validate(made).deciding(["encoders"])["encoders"]
+        assert isinstance(found, dict)
+        return dict(found)
+
+    assert set(decides()) == {"text", "multimodal", "align"}
+    same = decides(threads=7, batch=3, allow_download=True, text_model="x", dtype="bfloat16")
+    assert same == decides()
+    qwen = decides(text="qwen3", multimodal="qwen3-vl")
+    assert qwen != decides(text="qwen3", multimodal="qwen3-vl", dtype="bfloat16")
+    assert "align" not in qwen
 
 
 def test_a_manifest_of_encoders_that_are_unknown_is_refused(tmp_path: Path, models: Path) -> None:

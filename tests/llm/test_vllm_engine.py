@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adamroute.config import LlmConfig, ProfilerConfig, VllmConfig
+from adamroute.config import Config, LlmConfig, ProfilerConfig, VllmConfig
 from adamroute.errors import EngineError
 from adamroute.llm.vllm_engine import load_engine
 
@@ -49,7 +49,13 @@ def test_a_hub_id_that_is_not_in_the_local_cache_is_not_fetched(loaded: list[str
 def test_whether_a_download_is_allowed_changes_no_profile() -> None:
     def settings(**vllm: Any) -> object:
         llm = LlmConfig(engine="vllm", model="m", vllm=VllmConfig(images=1, **vllm))
-        return ProfilerConfig(kind="llm", llm=llm).settings()
+        config = Config(
+            name="c",
+            shop=Path("s"),
+            out=Path("o"),
+            profiler=ProfilerConfig(kind="llm", llm=llm),
+        )
+        return config.deciding(["profiler"])
 
     assert settings(allow_download=True) == settings()
     assert settings(max_model_len=512) != settings()

@@ -5,12 +5,12 @@ import pytest
 
 from adamroute.errors import ArtifactError, CalibrationError
 from adamroute.routing.confidence import Calibration, load_calibration, tempered
-from adamroute.training.calibration_fit import Outcomes, fit_calibration, fit_temperature
+from adamroute.training.calibration_fit import CalibrationRows, fit_calibration, fit_temperature
 
 HASHES = {"index": "i", "labels": "l", "student": "s"}
 
 
-def outcomes(n: int, *, informed: bool, seed: int = 0) -> Outcomes:
+def outcomes(n: int, *, informed: bool, seed: int = 0) -> CalibrationRows:
     """Rows on half of which the student is unsure; only if `informed` is it then also wrong.
 
     The teacher is middling everywhere: better than a wrong student, worse than a right one.
@@ -20,7 +20,7 @@ def outcomes(n: int, *, informed: bool, seed: int = 0) -> Outcomes:
     probs = np.where(unsure[:, None], 1.0, np.eye(11)[3] * 60 + 1.0) + rng.uniform(0, 0.2, (n, 11))
     probs /= probs.sum(axis=1, keepdims=True)
     wrong = unsure if informed else rng.permutation(unsure)
-    return Outcomes(
+    return CalibrationRows(
         alpha_probs=probs,
         alphas=np.full(n, 0.3),
         soft=probs,
@@ -31,7 +31,7 @@ def outcomes(n: int, *, informed: bool, seed: int = 0) -> Outcomes:
     )
 
 
-def fit(rows: Outcomes, rate: float = 0.4) -> Calibration:
+def fit(rows: CalibrationRows, rate: float = 0.4) -> Calibration:
     return fit_calibration(
         rows, epsilon=0.1, fallback_rate=rate, calibrated_on="outcomes", hashes=HASHES, seed=0
     )
@@ -80,7 +80,7 @@ def test_few_rows_certify_nothing() -> None:
 
 def test_rows_that_all_agree_give_a_confidence_short_of_one() -> None:
     rows = outcomes(60, informed=True)
-    calm = Outcomes(**{**vars(rows), "student_regret": np.zeros(60)})
+    calm = CalibrationRows(**{**vars(rows), "student_regret": np.zeros(60)})
     calibration = fit(calm)
     assert calibration.confidence(rows.alpha_probs[0], 0.3) == pytest.approx(61 / 62)
     assert calibration.verdict == "no_gain"
@@ -88,7 +88,7 @@ def test_rows_that_all_agree_give_a_confidence_short_of_one() -> None:
 
 def test_nobody_to_send_is_no_gain() -> None:
     rows = outcomes(60, informed=True)
-    alone = Outcomes(**{**vars(rows), "can_fall_back": np.zeros(60, dtype=bool)})
+    alone = CalibrationRows(**{**vars(rows), "can_fall_back": np.zeros(60, dtype=bool)})
     calibration = fit(alone)
     assert calibration.fallback_gain is None
     assert calibration.verdict == "no_gain"

@@ -9,7 +9,7 @@ from adamroute.reranking.features import FEATURES
 from adamroute.reranking.reranker import expected_grade
 from adamroute.training.reranker_fit import (
     ASKED_WEIGHT,
-    Graded,
+    GradedRows,
     emphasised,
     fit_reranker,
     grade,
@@ -27,13 +27,13 @@ TRAITS = [
 ]
 
 
-def sample(thresholds: list[float], n: int = 4000) -> Graded:
+def sample(thresholds: list[float], n: int = 4000) -> GradedRows:
     """Grades drawn from a proportional-odds model with weights 1 and -.5 on two features."""
     rng = np.random.default_rng(5)
     x = np.zeros((n, F))
     x[:, :2] = rng.normal(size=(n, 2))
     fit = x[:, 0] - 0.5 * x[:, 1] + rng.logistic(size=n)
-    return Graded(x, np.digitize(fit, thresholds) + 1)
+    return GradedRows(x, np.digitize(fit, thresholds) + 1)
 
 
 def test_the_five_levels_follow_category_and_looks_of_the_item_asked_for() -> None:
@@ -66,7 +66,9 @@ def test_the_fit_recovers_the_model_that_drew_the_levels() -> None:
 
 
 def test_items_asked_for_count_ten_times_and_the_others_once() -> None:
-    rows = emphasised(Graded(np.arange(3 * F).reshape(3, F).astype(float), np.array([5, 1, 4])))
+    rows = emphasised(
+        GradedRows(np.arange(3 * F).reshape(3, F).astype(float), np.array([5, 1, 4]))
+    )
     assert rows.levels.tolist() == [5] * ASKED_WEIGHT + [1, 4]
     assert rows.features[ASKED_WEIGHT - 1 : ASKED_WEIGHT + 1, 0].tolist() == [0.0, F]
 
@@ -79,7 +81,7 @@ def test_a_feature_that_never_varies_gets_no_weight() -> None:
 def test_a_level_that_never_occurs_gets_no_probability(absent: int) -> None:
     graded = sample([-2.0, -0.5, 0.5, 2.0])
     here = graded.levels != absent
-    kept = Graded(graded.features[here], graded.levels[here])
+    kept = GradedRows(graded.features[here], graded.levels[here])
     levels = fit_reranker(kept).levels(kept.features)
     assert levels[:, absent - 1].max() < 1e-9
     assert np.isfinite(expected_grade(levels)).all()
@@ -87,4 +89,4 @@ def test_a_level_that_never_occurs_gets_no_probability(absent: int) -> None:
 
 def test_one_level_alone_cannot_be_fitted() -> None:
     with pytest.raises(LabelError, match=r"have level \[1\], wanted at least two levels"):
-        fit_reranker(Graded(np.zeros((10, F)), np.ones(10, np.int64)))
+        fit_reranker(GradedRows(np.zeros((10, F)), np.ones(10, np.int64)))

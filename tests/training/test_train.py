@@ -11,6 +11,7 @@ import pytest
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.config import Config
 from adamroute.errors import ArtifactError, ConfigError
+from adamroute.pipeline import TRAIN
 from adamroute.progress import SILENT
 from adamroute.routing.linear_student import LinearStudent
 from adamroute.routing.lora_student import LoraStudent, read_student
@@ -18,7 +19,7 @@ from adamroute.routing.student import RoutingInput
 from adamroute.stages import read_manifest
 from adamroute.theta import ALPHAS, Bins, Theta
 from adamroute.training.held_out import HeldOut, measure
-from adamroute.training.train import run_train, stage_settings
+from adamroute.training.train import run_train
 
 BINS = Bins(40)
 
@@ -110,6 +111,4 @@ def test_nothing_is_measured_where_nobody_is_held_out() -> None:
 
 def test_leave_to_download_is_no_reason_to_train_again(tiny_run: Config) -> None:
     allowed = tiny_run.student.model_copy(update={"allow_download": True})
-    assert stage_settings(tiny_run.model_copy(update={"student": allowed})) == stage_settings(
-        tiny_run
-    )
+    assert TRAIN.is_fresh(tiny_run.model_copy(update={"student": allowed}))

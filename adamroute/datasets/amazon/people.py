@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from adamroute.catalogue import tables
+from adamroute.catalogue import table_files
 from adamroute.catalogue.listing import clean_spaces
 from adamroute.datasets.amazon.lines import Record, kilobytes, read_lines
 from adamroute.datasets.amazon.sources import PublicSet, Role
@@ -92,7 +92,7 @@ def read_taira_queries(path: Path, problems: Counter[str]) -> tuple[TairaQuery, 
 
     ShopError names a row that cannot be used. `problems` gets `targets_in_history`.
     """
-    table = tables.read_table(path)
+    table = table_files.read_table(path)
     table.require(_COLUMNS, "a TAIRA query file")
     places: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for place, row in enumerate(table.rows, 1):
@@ -104,7 +104,7 @@ def read_taira_queries(path: Path, problems: Counter[str]) -> tuple[TairaQuery, 
 
 def read_taira_users(path: Path) -> Mapping[str, tuple[str, ...]]:
     """Every user's items as the file lists them, the target of a query among them."""
-    table = tables.read_table(path)
+    table = table_files.read_table(path)
     table.require(("user_id", "interaction_string"), "a TAIRA user file")
     ids = table.ids("user_id")
     return {
@@ -169,7 +169,7 @@ def _reviewers(path: Path, progress: Progress) -> People:
     return People(rows, (), frozenset(row["item_id"] for row in rows))
 
 
-def _query(row: tables.Row, place: int, copies: int, problems: Counter[str]) -> TairaQuery:
+def _query(row: table_files.Row, place: int, copies: int, problems: Counter[str]) -> TairaQuery:
     target, history = row.needed("id"), _ids(row.text("remaining_interaction_string"))
     problems["targets_in_history"] += target in history
     kind = _KINDS.get(row.needed("classification"))

@@ -31,7 +31,6 @@ from adamroute.distill.evaluation.ablation.variants import (
     switched,
 )
 from adamroute.distill.evaluation.answering import Desk
-from adamroute.distill.evaluation.known import Known, rank_queries
 from adamroute.distill.evaluation.measure import build_desk, encoding_ms
 from adamroute.distill.evaluation.metrics import ndcg_at
 from adamroute.distill.evaluation.outcomes import (
@@ -43,11 +42,11 @@ from adamroute.distill.evaluation.outcomes import (
     fusion_outcomes,
     outcomes,
 )
-from adamroute.distill.evaluation.schema import FIXED_BUDGETS
 from adamroute.errors import LabelError
 from adamroute.progress import Advance, Progress
 from adamroute.reranking.reranker import RetrievalOrder
 from adamroute.retrieval.dual import Origin
+from adamroute.retrieval.ranks import QueryRanks, load_ranks
 from adamroute.retrieval.replay import recalled
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.answer import TeacherAnswer
@@ -64,8 +63,8 @@ class Bench:
     index: SearchIndex
     queries: tuple[Query, ...]
     requests: tuple[Request, ...]
-    known: Known
-    fit: Known  # train and calibration
+    known: QueryRanks
+    fit: QueryRanks  # train and calibration
     desk: Desk
     encode_ms: Array  # [B]
     budget: int  # K of peers and references
@@ -86,17 +85,15 @@ def set_bench(config: Config) -> Bench:
     labels = config.stage("labels")
     shop = open_shop(config)
     index = load_index(config.stage("index"), config.encoders.threads)
-    queries = known_queries(shop, labels, "test")
-    fit_queries = known_queries(shop, labels, "train", "calibration")
+    queries = known_queries(shop, config.stage("ranks"), "test")
+    fit_queries = known_queries(shop, config.stage("ranks"), "train", "calibration")
     if not queries or not fit_queries:
         raise LabelError(
             f"ablate: {len(queries)} test requests, {len(fit_queries)} of train and calibration "
             "to fit fixed splits on, wanted one of each or more. Give the shop such queries"
         )
     budget = min(config.routing.mean_budget, config.routing.tau, len(index.ids))
-    fit, known = (
-        rank_queries(index, many, max(*FIXED_BUDGETS, budget)) for many in (fit_queries, queries)
-    )
+    fit, known = (load_ranks(config.stage("ranks"), many) for many in (fit_queries, queries))
     requests = tuple(shop.request(query) for query in queries)
     tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).contexts.prepare(
         requests

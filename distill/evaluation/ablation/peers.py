@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.distill.evaluation.answering import Desk
-from adamroute.distill.evaluation.known import Known
 from adamroute.distill.evaluation.outcomes import Outcomes, chosen, collected
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS
 from adamroute.retrieval.dual import Origin
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.theta import ALPHAS
 
@@ -51,7 +51,7 @@ def ranking(
 
 
 def ranking_outcomes(
-    known: Known, found: Ranking, budget: int, desk: Desk, spent_ms: Array
+    known: QueryRanks, found: Ranking, budget: int, desk: Desk, spent_ms: Array
 ) -> Outcomes:
     """The first K of each list as candidates; `spent_ms` is encoding and ranking, [B]."""
     n = len(known)
@@ -92,13 +92,13 @@ class Bm25:
         return found
 
 
-def fusion_scores(index: SearchIndex, known: Known, weights: Array) -> Iterator[Array]:
+def fusion_scores(index: SearchIndex, known: QueryRanks, weights: Array) -> Iterator[Array]:
     """[N] w * text + (1 - w) * multimodal of each request, both scaled to 0..1 over the items."""
     for (text, mm), weight in zip(_scaled(index, known), weights.tolist(), strict=True):
         yield weight * text + (1.0 - weight) * mm
 
 
-def fit_weight(index: SearchIndex, fit: Known) -> float:
+def fit_weight(index: SearchIndex, fit: QueryRanks) -> float:
     """The one weight of text that recalls most at K = 20, 40, 100 pooled; ties nearest .5."""
     hits = np.zeros(len(ALPHAS))
     for (text, mm), target in zip(_scaled(index, fit), fit.targets.tolist(), strict=True):
@@ -108,7 +108,7 @@ def fit_weight(index: SearchIndex, fit: Known) -> float:
     return min(zip(-hits, np.abs(np.array(ALPHAS) - 0.5).round(9), ALPHAS, strict=True))[2]
 
 
-def judged_weights(known: Known, judge: Callable[[int, Rows], Array]) -> Array:
+def judged_weights(known: QueryRanks, judge: Callable[[int, Rows], Array]) -> Array:
     """[B] weight of text per request, from the expected levels of both branches' first items."""
     firsts = np.stack([known.text_lists[:, 0], known.mm_lists[:, 0]], axis=1)
     return np.array([judged_weight(*judge(b, rows)) for b, rows in enumerate(firsts)])
@@ -130,7 +130,7 @@ def _rank(rounded: Array, target: int) -> int:
     return 1 + int((rounded > own).sum() + (rounded[:target] == own).sum())
 
 
-def _scaled(index: SearchIndex, known: Known) -> Iterator[tuple[Array, Array]]:
+def _scaled(index: SearchIndex, known: QueryRanks) -> Iterator[tuple[Array, Array]]:
     text_items, mm_items = (
         vectors.astype(np.float64) for vectors in (index.text_vectors, index.mm_vectors)
     )

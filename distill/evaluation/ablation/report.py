@@ -29,17 +29,15 @@ from adamroute.distill.evaluation.metrics import intervals
 from adamroute.distill.evaluation.outcomes import Array, Outcomes, at_fixed, measures, outcomes
 from adamroute.distill.evaluation.schema import METRICS, Difference
 from adamroute.errors import ArtifactError, ConfigError
+from adamroute.pipeline import ABLATION
 from adamroute.progress import Progress
 from adamroute.stages import (
-    check_replaceable,
+    Counts,
+    Work,
     commit,
-    publish,
-    read_manifest,
-    write_manifest,
     write_text,
 )
 
-STAGE = "ablation"
 ABLATION_JSON, ABLATION_MD, SWEEP = "ablation.json", "ablation.md", "static_sweep.png"
 
 
@@ -67,25 +65,22 @@ def run_ablate(
     Needs a finished build, label and train. Runs that the config lists beside it are read where
     they are built, and named with what to run where they are not.
     """
-    folder = out or config.stage("ablation")
-    check_replaceable(folder, STAGE)
-    bench = set_bench(config)
-    listed = config.ablation
-    encoders, policies = (
-        _others(bench, paths, progress) for paths in (listed.encoders, listed.policies)
-    )
-    report = build_ablation(bench, ablate(bench, progress), encoders, policies)
-    inputs = {"index": "build", "labels": "label", "scorer": "scorer"}
-    with publish(folder) as scratch:
-        write_text(scratch / ABLATION_JSON, report.model_dump_json(indent=2) + "\n")
-        draw_sweep(report, scratch / SWEEP)
-        write_text(scratch / ABLATION_MD, render(report, command))
-        write_manifest(
-            scratch, stage=STAGE, config=config,
-            inputs={n: read_manifest(config.stage(n), s).hash for n, s in inputs.items()},
-            counts={"requests": report.n_queries},
-        )  # fmt: skip
-    return folder / ABLATION_MD
+    stage = ABLATION.at(out or ABLATION.path(config))
+
+    def make(work: Work) -> Counts:
+        bench = set_bench(config)
+        listed = config.ablation
+        encoders, policies = (
+            _others(bench, paths, progress) for paths in (listed.encoders, listed.policies)
+        )
+        report = build_ablation(bench, ablate(bench, progress), encoders, policies)
+        write_text(work.folder / ABLATION_JSON, report.model_dump_json(indent=2) + "\n")
+        draw_sweep(report, work.folder / SWEEP)
+        write_text(work.folder / ABLATION_MD, render(report, command))
+        return {"requests": report.n_queries}
+
+    stage.run(config, make, anew=True)
+    return stage.path(config) / ABLATION_MD
 
 
 def build_ablation(

@@ -17,16 +17,15 @@ from adamroute.distill.evaluation.protocols.rankers import (
     Ranker,
 )
 from adamroute.errors import ArtifactError
+from adamroute.pipeline import BUILD, LABEL, RERANKER, TRAIN
 from adamroute.reranking.reranker import Reranker
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.student import Student
-from adamroute.stages import VERBS, read_manifest
+from adamroute.stages import chained
 from adamroute.teacher.constants import REPLIES_FILE, TeacherFile, read_teacher_file
 from adamroute.teacher.context import Context
 from adamroute.teacher.loop import Teacher
 from adamroute.theta import Theta
-
-_MANIFESTS = {"labels": "label", "scorer": "scorer", "student": "train"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +54,8 @@ def load_run(config: Config) -> Run:
     """The index, and what else is finished; ArtifactError where stages don't belong together."""
     index = load_index(config.stage("index"), config.encoders.threads)
     tau = min(config.routing.tau, len(index.ids))
-    hashes, left_out = _finished(config, index.hash)
-    if "labels" in left_out or "scorer" in left_out:
+    hashes, left_out = _finished(config)
+    if "labels" in left_out or "reranker" in left_out:
         return Run(index, tau, hashes, left_out=left_out)
     labels = config.stage("labels")
     return Run(
@@ -134,24 +133,19 @@ def _student(config: Config) -> Student:
     return LoraStudent.load(config.stage("student"), config.student.threads)
 
 
-def _finished(config: Config, index_hash: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Hashes of the stages that are there, and why the others are not, by name.
+def _finished(config: Config) -> tuple[dict[str, str], dict[str, str]]:
+    """Hashes of the stages that are there, and why the others are not, by folder.
 
     ArtifactError where one is another run's.
     """
-    hashes, left_out = {"index": index_hash}, {}
-    for name, stage in _MANIFESTS.items():
-        verb = VERBS.get(stage, stage)
+    found, left_out = [BUILD], {}
+    for stage in (LABEL, RERANKER, TRAIN):
         try:
-            manifest = read_manifest(config.stage(name), stage)
+            stage.read(config)
+            found.append(stage)
         except ArtifactError:
-            left_out[name] = f"{config.stage(name)} is not finished. Run: adamroute {verb} CONFIG"
-            continue
-        hashes[name] = manifest.hash
-        for source, found in manifest.inputs.items():
-            if hashes.get(source, found) != found:
-                raise ArtifactError(
-                    f"{config.stage(name)}: made from {source} {found}, at hand is "
-                    f"{hashes[source]}. Run again: adamroute {verb} CONFIG"
-                )
-    return hashes, left_out
+            left_out[stage.label] = (
+                f"{stage.path(config)} is not finished. Run: adamroute {stage.verb} CONFIG"
+            )
+    manifests = chained(config, found)
+    return {stage.label: manifests[stage.name].hash for stage in found}, left_out

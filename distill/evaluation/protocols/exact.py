@@ -14,7 +14,7 @@ import numpy as np
 from adamroute.catalogue.request import Request
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.catalogue.shop_yaml import SHOP_YAML, parse_shop_yaml
-from adamroute.catalogue.tables import read_table
+from adamroute.catalogue.table_files import read_table
 from adamroute.errors import ShopError
 
 

@@ -14,7 +14,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import JsonValue
 
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.request import Request
@@ -32,11 +31,12 @@ from adamroute.distill.evaluation.protocols.query_free import choices
 from adamroute.distill.evaluation.protocols.ranks import Array, Measures, measures, median
 from adamroute.distill.evaluation.schema import Part
 from adamroute.errors import ArtifactError, ConfigError
+from adamroute.pipeline import PROTOCOL
 from adamroute.progress import Progress
-from adamroute.stages import MANIFEST, commit, write_manifest, write_text
+from adamroute.stages import Counts, commit, write_text
 
 TRIALS = 5
-STAGE, JSON_FILE, MD_FILE = "protocol", "protocol.json", "protocol.md"
+JSON_FILE, MD_FILE = "protocol.json", "protocol.md"
 NAMES = ("hr@20", "hr@40", "ndcg@20", "ndcg@40")
 # AdaM-Rec's own figures (DESIGN, section 1), in the order of NAMES
 PUBLISHED: Mapping[str, tuple[float, float, float, float]] = {
@@ -115,19 +115,18 @@ def run_protocol(
         counts=dict(counts),
         left_out=dict(run.left_out),
     )
-    folder = out or config.stage(STAGE)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = out or PROTOCOL.path(config)
+
+    def make(folder: Path) -> Counts:
+        write_text(folder / JSON_FILE, report.model_dump_json(indent=2) + "\n")
+        write_text(folder / MD_FILE, page(report))
+        return counts
+
     if out is None:
-        (folder / MANIFEST).unlink(missing_ok=True)
-    write_text(folder / JSON_FILE, report.model_dump_json(indent=2) + "\n")
-    write_text(folder / MD_FILE, page(report))
-    if out is None:  # a folder of the user's may hold other files, and a manifest of theirs
-        settings: dict[str, JsonValue] = {
-            "config": config.model_dump(mode="json"),
-            "trials": trials,
-        }
-        inputs = {"shop": shop.hash, **run.hashes}
-        write_manifest(folder, stage=STAGE, config=settings, inputs=inputs, counts=counts)
+        PROTOCOL.run(config, lambda work: make(work.folder), options={"trials": trials}, anew=True)
+    else:  # a folder of the user's may hold other files, and a manifest of theirs
+        folder.mkdir(parents=True, exist_ok=True)
+        make(folder)
     return folder / MD_FILE
 
 

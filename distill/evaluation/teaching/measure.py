@@ -17,12 +17,12 @@ from adamroute.assembly import load_teacher
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.baselines import hits_at
-from adamroute.distill.evaluation.known import Known
 from adamroute.distill.evaluation.outcomes import Choice, baseline_choices, chosen
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS
 from adamroute.distill.evaluation.teaching.schema import ROWS, RowName
 from adamroute.distill.labels.label import TRACES_FILE
 from adamroute.progress import Progress
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.replay import regret
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.answer import TeacherAnswer
@@ -61,9 +61,9 @@ class Scene:
     """Requests to ask, and those that static alpha and kinds are fitted on."""
 
     asked: tuple[Query, ...]
-    known: Known  # of `asked`
-    fit: Known  # train and calibration
-    train: Known
+    known: QueryRanks  # of `asked`
+    fit: QueryRanks  # train and calibration
+    train: QueryRanks
 
 
 def measure_teacher(
@@ -124,7 +124,9 @@ def ks_distance(one: Array, other: Array) -> float:
     return float(np.abs(gaps[0] - gaps[1]).max())
 
 
-def _baselines(fit: Known, known: Known, budget: int, seed: int) -> dict[RowName, Choice]:
+def _baselines(
+    fit: QueryRanks, known: QueryRanks, budget: int, seed: int
+) -> dict[RowName, Choice]:
     found = baseline_choices(fit, known, budget, np.random.default_rng(seed))
     return {row: choice for name, choice in found.items() for row in ROWS if row == name}
 
@@ -133,7 +135,7 @@ def _choice(thetas: Sequence[Theta]) -> Choice:
     return chosen(np.array([t.alpha for t in thetas]), np.array([float(t.budget) for t in thetas]))
 
 
-def _at_k(choice: Choice, known: Known) -> Array:
+def _at_k(choice: Choice, known: QueryRanks) -> Array:
     hits = [
         hits_at(choice.fixed[k], np.full(len(known), float(k)), known.text, known.mm)
         for k in FIXED_BUDGETS
@@ -141,7 +143,7 @@ def _at_k(choice: Choice, known: Known) -> Array:
     return np.stack([h.mean(axis=0) for h in hits], axis=1)
 
 
-def _ranks(labels: Path, train: Known) -> Ranks:
+def _ranks(labels: Path, train: QueryRanks) -> Ranks:
     """Pseudo-queries of the last labelling round, and the train queries they stand for."""
     pairs = np.array(list(_last_round(labels / TRACES_FILE)), np.int64).reshape(-1, 2)
     text, mm = pairs.astype(np.float64).T

@@ -7,14 +7,12 @@ teacher's code; what makes that bearable is that every text is encoded once (rem
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from pydantic import JsonValue
 
 from adamroute.assembly import load_index
 from adamroute.catalogue.folder import read_queries
@@ -22,7 +20,6 @@ from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config, FoldConfig
-from adamroute.distill.evaluation.known import rank_queries
 from adamroute.distill.evaluation.teaching.measure import (
     Scene,
     Taught,
@@ -35,19 +32,18 @@ from adamroute.distill.evaluation.teaching.pictures import draw_hardness, draw_r
 from adamroute.distill.evaluation.teaching.remembered import Remembered
 from adamroute.distill.evaluation.teaching.schema import RIVALS, ROWS, Costs, TeacherReport
 from adamroute.errors import ConfigError, LabelError
+from adamroute.pipeline import BUILD, LABEL, RANKS, TEACHER_REPORT, borrow
 from adamroute.progress import Progress
+from adamroute.retrieval.ranks import rank_queries
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import (
-    check_replaceable,
+    Counts,
+    Work,
     commit,
-    publish,
-    read_manifest,
-    write_manifest,
     write_text,
 )
 
 Relabel = Callable[[Config, Shop, SearchIndex, Progress], object]
-STAGE = "teacher-report"
 TEACHER_JSON, TEACHER_MD = "teacher.json", "teacher.md"
 
 
@@ -68,32 +64,31 @@ def run_teacher_report(
     """
     if folds is not None and queries is not None:
         raise ConfigError("report: --folds and --queries exclude each other. Give one of them")
-    home = config.out if folds is None else _folds_home(config)
-    folder = out or home / "report-teacher"
-    check_replaceable(folder, STAGE)
-    shop = open_shop(config)
-    index = load_index(config.stage("index"), config.encoders.threads)
-    inputs = {"index": index.hash, "shop": shop.hash}
-    if folds is None:
-        inputs["labels"] = read_manifest(config.stage("labels"), "label").hash
-        asked = _asked(config, shop, queries)
-        taught = measure_teacher(
-            config, shop, index, set_scene(config, shop, index, asked), progress
-        )
-        told_as = "test split" if queries is None else queries.name
-    else:
-        memory = Remembered(index.text_encoder, config.out / "cache")
-        taught = _folded(config, replace(index, text_encoder=memory), folds, relabel, progress)
-        memory.save()
-        told_as = f"all queries, {folds} folds over users"
-    report = build_teacher_report(config, shop, taught, told_as, remembered=folds is not None)
-    with publish(folder) as scratch:
-        write_teacher_report(scratch, report, taught, command)
-        write_manifest(
-            scratch, stage=STAGE, config=_settings(config, folds),
-            inputs=inputs, counts={"requests": len(taught.queries)},
-        )  # fmt: skip
-    return folder / TEACHER_MD
+    stage = TEACHER_REPORT
+    if folds is not None:  # labels of its own
+        inputs = tuple(source for source in stage.inputs if source is not LABEL)
+        stage = replace(stage, folder="folds-teacher/report-teacher", inputs=inputs)
+    stage = stage.at(out or stage.path(config))
+
+    def make(work: Work) -> Counts:
+        shop = open_shop(config)
+        index = load_index(config.stage("index"), config.encoders.threads)
+        if folds is None:
+            asked = _asked(config, shop, queries)
+            scene = set_scene(config, shop, index, asked)
+            taught = measure_teacher(config, shop, index, scene, progress)
+            told_as = "test split" if queries is None else queries.name
+        else:
+            memory = Remembered(index.text_encoder, config.out / "cache")
+            taught = _folded(config, replace(index, text_encoder=memory), folds, relabel, progress)
+            memory.save()
+            told_as = f"all queries, {folds} folds over users"
+        report = build_teacher_report(config, shop, taught, told_as, remembered=folds is not None)
+        write_teacher_report(work.folder, report, taught, command)
+        return {"requests": len(taught.queries)}
+
+    stage.run(config, make, options={"folds": folds}, anew=True)
+    return stage.path(config) / TEACHER_MD
 
 
 def write_teacher_report(
@@ -148,12 +143,12 @@ def build_teacher_report(
 def _asked(config: Config, shop: Shop, queries: Path | None) -> tuple[Query, ...]:
     if queries is not None:
         return read_queries(queries, shop.catalogue)
-    return known_queries(shop, config.stage("labels"), "test")
+    return known_queries(shop, config.stage("ranks"), "test")
 
 
 def set_scene(config: Config, shop: Shop, index: SearchIndex, asked: tuple[Query, ...]) -> Scene:
     """Ranks of what is asked and fitted on; LabelError where either is nothing."""
-    fit = known_queries(shop, config.stage("labels"), "train", "calibration")
+    fit = known_queries(shop, config.stage("ranks"), "train", "calibration")
     if not asked or not fit:
         raise LabelError(
             f"report --teacher: {len(asked)} requests to report on and {len(fit)} of train and "
@@ -173,9 +168,8 @@ def _folded(
     for number in range(folds):
         progress.note(f"fold {number + 1} of {folds}")
         home = _folds_home(config) / f"{number + 1}-of-{folds}"
-        for stale in ("labels", "labels.parts"):  # a language model's kept replies stay
-            shutil.rmtree(home / stale, ignore_errors=True)
         part = config.model_copy(update={"out": home, "fold": FoldConfig(of=folds, number=number)})
+        borrow(part, config, BUILD, RANKS)
         shop = open_shop(part)
         relabel(part, shop, index, progress)
         split = np.array([query.split for query in shop.queries])
@@ -189,7 +183,3 @@ def _folded(
 
 def _folds_home(config: Config) -> Path:
     return config.out / "folds-teacher"
-
-
-def _settings(config: Config, folds: int | None) -> dict[str, JsonValue]:
-    return {"config": config.model_dump(mode="json"), "folds": folds}

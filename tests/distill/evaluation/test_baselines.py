@@ -19,13 +19,13 @@ from adamroute.distill.evaluation.baselines import (
     random_alphas,
     static_alpha,
 )
-from adamroute.distill.evaluation.known import Known
+from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.replay import recalled
 from adamroute.theta import ALPHAS, Theta
 from tests.distill.worlds import requests
 
 
-def with_ranks(text: list[int], mm: list[int], kinds: tuple[str | None, ...] = ()) -> Known:
+def with_ranks(text: list[int], mm: list[int], kinds: tuple[str | None, ...] = ()) -> QueryRanks:
     n = len(text)
     known = requests()
     return replace(

@@ -14,6 +14,7 @@ from adamroute.distill.evaluation.measure import load_routers, measure
 from adamroute.distill.evaluation.report import run_report
 from adamroute.distill.evaluation.schema import Report
 from adamroute.errors import ArtifactError, ConfigError, LabelError
+from adamroute.pipeline import RERANKER
 from adamroute.progress import SILENT, Progress
 from adamroute.retrieval.replay import recalled
 from adamroute.stages import read_manifest
@@ -101,7 +102,7 @@ def test_every_row_of_a_queries_file_counts_whatever_its_split(
 
 def test_folds_test_every_user_once_and_pool_the_rows(tiny_run: Config, tmp_path: Path) -> None:
     config = tiny_run.model_copy(update={"out": tmp_path / "run"})
-    for name in ("index", "labels", "student", "scorer", "calibration"):
+    for name in ("index", "ranks", "labels", "student", "reranker", "calibration"):
         shutil.copytree(tiny_run.stage(name), config.stage(name))
     seen = []
 
@@ -109,7 +110,7 @@ def test_folds_test_every_user_once_and_pool_the_rows(tiny_run: Config, tmp_path
         """Stands for label, train and calibrate: their results, without fitting them anew."""
         seen.append(part.fold)
         assert part.stage("index").resolve() == config.stage("index").resolve()
-        for name in ("labels", "student", "scorer", "calibration"):
+        for name in ("labels", "student", "reranker", "calibration"):
             shutil.copytree(tiny_run.stage(name), part.stage(name))
 
     page = run_report(config, SILENT, folds=3, refit=(refit,))
@@ -127,7 +128,7 @@ def test_folds_without_stages_to_refit_are_refused(tiny_run: Config, tmp_path: P
 
 def test_parts_that_do_not_belong_together_are_refused(tiny_run: Config, tmp_path: Path) -> None:
     config = tiny_run.model_copy(update={"out": tmp_path})
-    for name in ("index", "labels", "student", "scorer", "calibration"):
+    for name in ("index", "ranks", "labels", "student", "reranker", "calibration"):
         shutil.copytree(tiny_run.stage(name), config.stage(name))
     path = config.stage("student") / "manifest.json"
     path.write_text(path.read_text().replace('"linear.npz": "', '"linear.npz": "00'))
@@ -145,7 +146,7 @@ def test_the_scorer_is_fitted_on_train_requests_and_found_fresh(tiny_run: Config
     manifest = run_reranker(tiny_run, SILENT)
     assert manifest.counts["requests"] == len(read_shop(tiny_run.shop).split("train"))
     assert manifest.counts["level_5"] != 0
-    assert manifest == read_manifest(tiny_run.stage("scorer"), "scorer")
+    assert manifest == RERANKER.read(tiny_run)
 
 
 def test_a_run_without_a_calibration_says_what_to_run(tiny_run: Config, tmp_path: Path) -> None:

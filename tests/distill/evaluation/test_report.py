@@ -41,7 +41,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 def shop(config: Config) -> Shop:
     items = (Item("item0", "A rug", "rug", {}, "rug", None),)
     catalogue = Catalogue(items)
-    return Shop("small_shop", config.shop, catalogue, {}, measured().queries, "none", "hash")
+    return Shop("small_shop", config.shop, catalogue, {}, measured().queries, "none")
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,12 @@ import pytest
 
 from adamroute.assembly import load_teacher
 from adamroute.config import Config
-from adamroute.distill.labels.label import write_labels
 from adamroute.errors import EngineError
 from adamroute.llm.prompts import prompts
-from adamroute.progress import SILENT, SilentProgress
+from adamroute.progress import SilentProgress
 from adamroute.stages import Manifest, read_manifest
 from adamroute.teacher.constants import REPLIES_FILE
-from tests.distill.market import market_config, market_index, market_shop
+from tests.distill.market import label_market, market_config, market_index, market_shop
 from tests.llm.loopback import Answer, Loopback, completion, loopback, refusal
 from tests.llm.minds import obedient
 
@@ -48,8 +47,7 @@ def config(out: Path, server: Loopback, **settings: Any) -> Config:
 
 
 def labelled(settings: Config) -> Manifest:
-    write_labels(settings, market_shop(), INDEX, SILENT)
-    return read_manifest(settings.stage("labels"), "label")
+    return label_market(settings, market_shop(), INDEX)
 
 
 def lines(settings: Config, name: str) -> list[dict[str, Any]]:
@@ -97,6 +95,7 @@ def test_a_second_run_asks_for_nothing_and_writes_the_same(tmp_path: Path) -> No
         assert labelled(settings).hash == first
         assert names(server) == before
         (settings.out / REPLIES_FILE).unlink()
+        shutil.rmtree(settings.stage("labels"))
         labelled(settings)
     assert sum(names(server).values()) > sum(before.values())
 
@@ -118,7 +117,7 @@ def test_each_failed_step_is_counted_by_name(tmp_path: Path) -> None:
 
     with loopback(without_updates) as server:
         settings = config(tmp_path, server)
-        write_labels(settings, market_shop(), INDEX, Noting())
+        label_market(settings, market_shop(), INDEX, Noting())
     counts = read_manifest(settings.stage("labels"), "label").counts
     updates = [step for step in lines(settings, "traces.jsonl") if step["part"] == "update"]
     assert updates

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event
 
 from adamroute.assembly import check_run, load_contexts, load_snapshot
 from adamroute.config import Config, StoreConfig
-from adamroute.distill.labels.label import run_label, share_users, write_labels
+from adamroute.distill.labels.label import run_label, share_users
 from adamroute.errors import ArtifactError, StoreError
 from adamroute.progress import SILENT
 from adamroute.stages import read_manifest
@@ -21,7 +21,7 @@ from adamroute.store import ProfileStore, shared_store
 from adamroute.teacher.constants import STORE_FILE
 from adamroute.theta import Theta
 from tests.distill.labels.test_label import contents
-from tests.distill.market import market_config, market_index, market_shop
+from tests.distill.market import label_market, market_config, market_index, market_shop
 from tests.postgres import PASSWORD, Postgres, running_postgres
 
 INDEX = market_index()
@@ -32,7 +32,7 @@ VARIABLE = "ADAMROUTE_TEST_STORE"
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Config:
     """Labels that are shared with nobody."""
     config = market_config(tmp_path_factory.mktemp("alone"))
-    write_labels(config, market_shop(), INDEX, SILENT)
+    label_market(config, market_shop(), INDEX)
     return config
 
 
@@ -90,7 +90,7 @@ def test_labels_are_the_same_bytes_wherever_the_users_are(
     alone: Config, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = sharing(market_config(tmp_path), monkeypatch, url)
-    write_labels(config, market_shop(), INDEX, SILENT)
+    label_market(config, market_shop(), INDEX)
     assert contents(config) == contents(alone)
     assert shared(config).snapshot().hash == kept(alone).snapshot().hash
     assert shared(config).rounds() == kept(alone).rounds()
@@ -103,7 +103,7 @@ def test_who_asks_and_has_no_history_gets_labels_and_no_record(
     config = sharing(market_config(tmp_path), monkeypatch, url)
     shop = market_shop()
     histories = {name: history for name, history in shop.histories.items() if name != "u0"}
-    write_labels(config, replace(shop, histories=histories), INDEX, SILENT)
+    label_market(config, replace(shop, histories=histories), INDEX)
     assert '"user_id":"u0"' in (config.stage("labels") / "rows.jsonl").read_text().replace(" ", "")
     for store in (shared(config), kept(config)):
         assert "u0" not in store.snapshot().by_id
@@ -120,15 +120,15 @@ def test_a_database_that_dies_in_a_round_keeps_none_of_it_and_a_rerun_gives_the_
 ) -> None:
     config = sharing(market_config(tmp_path), monkeypatch, mortal.url())
     with killed_in_round(mortal, number), pytest.raises(StoreError) as caught:
-        write_labels(config, market_shop(), INDEX, SILENT)
+        label_market(config, market_shop(), INDEX)
     said = str(caught.value)
     assert said.startswith(f"postgresql+psycopg://adamroute:***@127.0.0.1:{mortal.port}/shop_")
     assert f"writing round {number}, nothing of which was kept" in said
     assert "run the same command again" in said
     assert PASSWORD not in said
-    assert [p.name for p in tmp_path.iterdir()] == ["labels.parts"]
+    assert {p.name for p in tmp_path.iterdir()} == {"shop", "index", "ranks", "labels.parts"}
     with pytest.raises(StoreError, match="Connection refused"):
-        write_labels(config, market_shop(), INDEX, SILENT)
+        label_market(config, market_shop(), INDEX)
 
     mortal.start()
     key = read_manifest(alone.stage("labels"), "label").key
@@ -136,7 +136,7 @@ def test_a_database_that_dies_in_a_round_keeps_none_of_it_and_a_rerun_gives_the_
     assert store is not None
     assert list(store.rounds()) == list(range(number))
     assert {user.round for user in store.snapshot().users} <= {-1, number - 1}
-    write_labels(config, market_shop(), INDEX, SILENT)
+    label_market(config, market_shop(), INDEX)
     assert contents(config) == contents(alone)
     assert shared(config).snapshot().hash == kept(alone).snapshot().hash
 
@@ -147,8 +147,8 @@ def test_a_database_that_is_away_costs_no_labelling(
     config = sharing(market_config(tmp_path), monkeypatch, mortal.url())
     mortal.kill()
     with pytest.raises(StoreError, match="Connection refused"):
-        write_labels(config, market_shop(), INDEX, SILENT)
-    assert list(tmp_path.iterdir()) == []
+        label_market(config, market_shop(), INDEX)
+    assert {p.name for p in tmp_path.iterdir()} == {"shop", "index", "ranks"}
 
 
 def test_finished_labels_are_given_to_a_database_that_is_new_and_servers_read_it(

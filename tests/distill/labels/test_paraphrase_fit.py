@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from adamroute.catalogue.item_words import INTENTS
-from adamroute.distill.labels.observed import Observed
 from adamroute.distill.labels.paraphrase_fit import LEAST, catalogue_paraphraser, fit_paraphraser
 from adamroute.teacher.paraphrase import UNMATCHED
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from tests.distill.market import market_index
+
+
+def nothing(_: int) -> None: ...
 
 
 def written(count: int = 24) -> list[PseudoQuery]:
@@ -20,9 +22,8 @@ def written(count: int = 24) -> list[PseudoQuery]:
     return [PseudoQuery(index.ids[r], r, "functional", index.texts[r]) for r in rows]
 
 
-def real(rank: int, count: int = 40) -> Observed:
-    ranks = np.full(count, rank, dtype=np.int64)
-    return Observed(np.zeros((count, 4), np.float32), ranks, ranks)
+def real(rank: int, count: int = 40) -> np.ndarray:
+    return np.full(count, 2.0 * np.log(rank))
 
 
 def functional(count: int = 40) -> np.ndarray:
@@ -32,8 +33,8 @@ def functional(count: int = 40) -> np.ndarray:
 def test_hard_real_queries_make_hard_wordings_and_easy_ones_easy() -> None:
     index = market_index()
     start = catalogue_paraphraser(index)
-    easy = fit_paraphraser(start, index, written(), real(1), functional(), lambda _: None)
-    hard = fit_paraphraser(start, index, written(), real(24), functional(), lambda _: None)
+    easy = fit_paraphraser(start, index, written(), real(1), functional(), advance=nothing)
+    hard = fit_paraphraser(start, index, written(), real(24), functional(), advance=nothing)
     assert easy.hardness["functional"] < 0.1
     assert hard.hardness["functional"] > 0.8
 
@@ -41,7 +42,12 @@ def test_hard_real_queries_make_hard_wordings_and_easy_ones_easy() -> None:
 def test_kinds_that_no_real_query_has_keep_the_hardness_of_an_unmatched_shop() -> None:
     index = market_index()
     fitted = fit_paraphraser(
-        catalogue_paraphraser(index), index, written(), real(1), functional(), lambda _: None
+        catalogue_paraphraser(index),
+        index,
+        written(),
+        real(1),
+        functional(),
+        advance=nothing,
     )
     assert fitted.hardness["visual"] == fitted.hardness["mixed"] == UNMATCHED
 
@@ -55,7 +61,7 @@ def test_few_real_queries_match_nothing() -> None:
         written(),
         real(1, few),
         functional(few),
-        lambda _: None,
+        advance=nothing,
     )
     assert fitted.hardness == dict.fromkeys(INTENTS, UNMATCHED)
 
@@ -63,7 +69,12 @@ def test_few_real_queries_match_nothing() -> None:
 def test_the_fitted_wording_reaches_the_real_difficulty() -> None:
     index = market_index()
     fitted = fit_paraphraser(
-        catalogue_paraphraser(index), index, written(), real(4), functional(), lambda _: None
+        catalogue_paraphraser(index),
+        index,
+        written(),
+        real(4),
+        functional(),
+        advance=nothing,
     )
     said = [fitted.reworded(q.text, q.kind, Random(q.text)) for q in written()]
     encoded = index.encode(said)

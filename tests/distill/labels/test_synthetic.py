@@ -5,12 +5,8 @@ from pathlib import Path
 
 from adamroute.catalogue.folder import derived_split, read_queries
 from adamroute.catalogue.item_words import catalogue_words, words_in
-from adamroute.catalogue.shop import Catalogue, Item
-from adamroute.distill.labels.synthetic import (
-    SyntheticRequest,
-    as_queries_file,
-    synthetic_requests,
-)
+from adamroute.catalogue.shop import Catalogue, Item, Query
+from adamroute.distill.labels.synthetic import as_queries_file, synthetic_requests
 
 
 def catalogue(count: int = 30) -> Catalogue:
@@ -31,7 +27,7 @@ def catalogue(count: int = 30) -> Catalogue:
 
 def requests(
     count: int, *, seed: int = 0, split_items: bool = False, shop: Catalogue | None = None
-) -> tuple[SyntheticRequest, ...]:
+) -> tuple[Query, ...]:
     shop = shop or catalogue()
     items = shop.items
     words = catalogue_words(
@@ -40,30 +36,32 @@ def requests(
         [i.category for i in items],
         [i.visual for i in items],
     )
-    return synthetic_requests(shop, words, count=count, seed=seed, split_items=split_items)
+    return synthetic_requests(
+        [i.item_id for i in items], words, count=count, seed=seed, split_items=split_items
+    )
 
 
 def test_a_seed_gives_one_set_of_requests_and_another_seed_another() -> None:
     assert requests(60) == requests(60)
-    assert {r.query for r in requests(60)} != {r.query for r in requests(60, seed=1)}
+    assert {r.text for r in requests(60)} != {r.text for r in requests(60, seed=1)}
 
 
 def test_every_item_is_asked_for_before_one_is_asked_for_twice() -> None:
-    assert {r.item_id for r in requests(30)} == {f"i{n}" for n in range(30)}
-    assert len({r.request_id for r in requests(60)}) == 60
+    assert {r.target_id for r in requests(30)} == {f"i{n}" for n in range(30)}
+    assert len({r.query_id for r in requests(60)}) == 60
 
 
 def test_kinds_are_even_as_far_as_the_listings_allow() -> None:
     kinds = [r.kind for r in requests(300)]
     assert min(kinds.count(k) for k in ("visual", "functional", "mixed")) >= 90
     colourless = {f"i{n}" for n in range(0, 30, 5)}
-    assert {r.kind for r in requests(300) if r.item_id in colourless} == {"functional"}
+    assert {r.kind for r in requests(300) if r.target_id in colourless} == {"functional"}
 
 
 def test_no_request_gives_the_title_away_and_lengths_vary() -> None:
     made = requests(200)
-    assert not [r for r in made if "brand" in r.query]
-    lengths = [len(words_in(r.query)) for r in made]
+    assert not [r for r in made if "brand" in r.text]
+    lengths = [len(words_in(r.text)) for r in made]
     assert min(lengths) <= 4
     assert max(lengths) >= 12
 
@@ -71,7 +69,7 @@ def test_no_request_gives_the_title_away_and_lengths_vary() -> None:
 def test_a_shop_of_items_alone_is_split_by_the_hash_of_the_item() -> None:
     split = requests(300, split_items=True)
     assert {r.split for r in split} == {"train", "calibration", "test"}
-    assert all(r.split == derived_split(r.item_id) for r in split)
+    assert all(r.split == derived_split(r.target_id) for r in split)
     assert {r.split for r in requests(300)} == {"train"}
 
 
@@ -79,10 +77,8 @@ def test_the_file_reads_back_as_queries_of_a_shop(tmp_path: Path) -> None:
     made = requests(40, split_items=True)
     (tmp_path / "queries.jsonl").write_text(as_queries_file(made), encoding="utf-8")
     read = read_queries(tmp_path / "queries.jsonl", catalogue())
-    assert [(q.query_id, q.text, q.target_id, q.kind, q.split) for q in read] == [
-        (r.request_id, r.query, r.item_id, r.kind, r.split) for r in made
-    ]
-    assert {q.user_id for q in read} == {f"synthetic:{r.item_id}" for r in made}
+    assert read == made
+    assert {q.user_id for q in read} == {f"synthetic:{r.target_id}" for r in made}
     assert json.loads(as_queries_file(made[:1]))["kind"] == made[0].kind
 
 

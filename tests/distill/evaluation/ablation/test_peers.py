@@ -14,8 +14,8 @@ from adamroute.distill.evaluation.ablation.peers import (
     ranking,
     ranking_outcomes,
 )
-from adamroute.distill.evaluation.known import rank_queries
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS
+from adamroute.retrieval.ranks import rank_queries
 from tests.distill.market import market_index, market_shop
 from tests.distill.worlds import B, N, desk, requests
 

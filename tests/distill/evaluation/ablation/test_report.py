@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from adamroute.catalogue.folder import read_shop
 from adamroute.config import Config
-from adamroute.distill.evaluation.ablation.report import STAGE, run_ablate
+from adamroute.distill.evaluation.ablation.report import run_ablate
 from adamroute.distill.evaluation.ablation.schema import ROWS, Ablation
 from adamroute.errors import ArtifactError, ConfigError
 from adamroute.progress import SILENT
@@ -107,7 +107,7 @@ def test_the_page_shows_every_row_the_papers_numbers_and_the_picture(page: Path)
         width = columns
     with Image.open(page.with_name("static_sweep.png")) as picture:
         assert picture.width > 800
-    assert read_manifest(page.parent, STAGE).counts["requests"] != 0
+    assert read_manifest(page.parent, "ablation").counts["requests"] != 0
 
 
 def test_a_report_with_a_row_missing_is_refused(report: Ablation) -> None:
@@ -125,7 +125,8 @@ def test_a_folder_of_the_users_own_is_left_alone(tiny_run: Config, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("made", "verb"), [((), "build"), (("index",), "label"), (("index", "labels"), "train")]
+    ("made", "verb"),
+    [((), "build"), (("index",), "label"), (("index", "ranks", "labels"), "train")],
 )
 def test_an_unfinished_run_says_what_to_run(
     tiny_run: Config, tmp_path: Path, made: tuple[str, ...], verb: str

@@ -25,7 +25,7 @@ def took(item: str, time: float, *, positive: bool = True) -> Interaction:
 
 def shop(histories: Mapping[str, tuple[Interaction, ...]], items: int) -> Shop:
     goods = tuple(Item(f"i{n}", f"thing {n}", f"thing {n}", {}, "", None) for n in range(items))
-    return Shop("small", Path("small"), Catalogue(goods), histories, (), "global", "hash")
+    return Shop("small", Path("small"), Catalogue(goods), histories, (), "global")
 
 
 def busy_shop() -> Shop:

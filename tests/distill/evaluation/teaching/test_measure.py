@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from adamroute.config import Config
-from adamroute.distill.evaluation.known import rank_queries
 from adamroute.distill.evaluation.schema import FIXED_BUDGETS
 from adamroute.distill.evaluation.teaching.measure import Scene, Taught, measure_teacher
-from adamroute.distill.labels.label import write_labels
 from adamroute.progress import SILENT
+from adamroute.retrieval.ranks import rank_queries
 from adamroute.retrieval.replay import recalled, regret
 from adamroute.theta import Theta
-from tests.distill.market import market_config, market_index, market_shop
+from tests.distill.market import label_market, market_config, market_index, market_shop
 
 INDEX, SHOP = market_index(), market_shop()
 KNOWN = rank_queries(INDEX, SHOP.queries, 1)
@@ -26,7 +25,7 @@ SPLIT = np.array([query.split for query in SHOP.queries])
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     found = market_config(tmp_path_factory.mktemp("market"))
-    write_labels(found, SHOP, INDEX, SILENT)
+    label_market(found, SHOP, INDEX)
     return found
 
 
@@ -91,7 +90,7 @@ def test_a_shop_without_pseudo_queries_is_measured_too(tmp_path: Path) -> None:
     config = market_config(tmp_path)
     teacher = config.teacher.model_copy(update={"evidence": 0})
     config = config.model_copy(update={"teacher": teacher})
-    write_labels(config, SHOP, INDEX, SILENT)
+    label_market(config, SHOP, INDEX)
     train = KNOWN.take(SPLIT == "train")
     scene = Scene(SHOP.split("train"), train, train, train)
     found = measure_teacher(config, SHOP, INDEX, scene, SILENT)

@@ -17,14 +17,13 @@ from adamroute.catalogue.shop import Catalogue, Item, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.teaching.pages import render, verdict
 from adamroute.distill.evaluation.teaching.report import (
-    STAGE,
     build_teacher_report,
     run_teacher_report,
     set_scene,
     write_teacher_report,
 )
 from adamroute.distill.evaluation.teaching.schema import TeacherReport
-from adamroute.distill.labels.label import write_labels
+from adamroute.distill.labels.label import relabel
 from adamroute.errors import ArtifactError, ConfigError, LabelError
 from adamroute.progress import SILENT
 from adamroute.stages import read_manifest
@@ -35,7 +34,7 @@ from tests.distill.taught import taught
 def by_hand() -> TeacherReport:
     config = Config(name="small", shop=Path("shop"), out=Path("out"))
     catalogue = Catalogue((Item("item", "A rug", "rug", {}, "rug", None),))
-    shop = Shop("small_shop", Path("shop"), catalogue, {}, taught().queries, "none", "hash")
+    shop = Shop("small_shop", Path("shop"), catalogue, {}, taught().queries, "none")
     return build_teacher_report(config, shop, taught(), "test split", remembered=False)
 
 
@@ -104,7 +103,7 @@ def test_the_test_split_of_a_real_run_is_reported_by_the_command_line(
     assert report.costs.ms is not None
     assert report.rows["oracle"].recall_at_k.mean >= report.rows["teacher"].recall_at_k.mean
     assert sum(part.n for part in report.slices["history"].values()) == len(wanted)
-    manifest = read_manifest(out, STAGE)
+    manifest = read_manifest(out, "teacher-report")
     assert manifest.counts == {"requests": len(wanted)}
     assert manifest.inputs["labels"] == read_manifest(tiny_run.stage("labels"), "label").hash
     page_is_well_formed(page.read_text())
@@ -112,11 +111,12 @@ def test_the_test_split_of_a_real_run_is_reported_by_the_command_line(
 
 def test_folds_ask_every_query_once_and_label_anew(tiny_run: Config, tmp_path: Path) -> None:
     config = tiny_run.model_copy(update={"out": tmp_path / "run"})
-    shutil.copytree(tiny_run.stage("index"), config.stage("index"))
+    for name in ("index", "ranks"):
+        shutil.copytree(tiny_run.stage(name), config.stage(name))
     stale = config.out / "folds-teacher" / "1-of-3" / "labels" / "rows.jsonl"
     stale.parent.mkdir(parents=True)
     stale.write_text("stale")
-    first = run_teacher_report(config, SILENT, relabel=write_labels, folds=3)
+    first = run_teacher_report(config, SILENT, relabel=relabel, folds=3)
     report = read(first)
     assert report.n_queries == len(read_shop(config.shop).queries)
     assert report.queries == "all queries, 3 folds over users"
@@ -124,9 +124,10 @@ def test_folds_ask_every_query_once_and_label_anew(tiny_run: Config, tmp_path: P
     assert first.parent == config.out / "folds-teacher" / "report-teacher"
     assert json.loads(stale.read_text().splitlines()[0])["source"] == "teacher"
     folds = [config.out / "folds-teacher" / f"{n}-of-3" / "labels" for n in (1, 2, 3)]
-    assert len({read_manifest(folder, "label").inputs["shop"] for folder in folds}) == 3
+    made_of = [read_manifest(folder, "label").config["fold"] for folder in folds]
+    assert [fold["number"] for fold in made_of if isinstance(fold, dict)] == [0, 1, 2]
     before = first.with_name("teacher.json").read_text()
-    run_teacher_report(config, SILENT, relabel=write_labels, folds=3)
+    run_teacher_report(config, SILENT, relabel=relabel, folds=3)
     assert first.with_name("teacher.json").read_text() == before
 
 
@@ -136,20 +137,20 @@ def test_a_queries_file_is_reported_and_excludes_folds(tiny_run: Config, tmp_pat
     path = tmp_path / "one.jsonl"
     path.write_text(json.dumps({**row, "split": "train"}) + "\n")
     page = run_teacher_report(
-        tiny_run, SILENT, relabel=write_labels, queries=path, out=tmp_path / "out"
+        tiny_run, SILENT, relabel=relabel, queries=path, out=tmp_path / "out"
     )
     report = read(page)
     assert (report.queries, report.no_evidence) == ("one.jsonl", 1.0)
     assert report.fallbacks["no_history"] == 1.0
     with pytest.raises(ConfigError, match="exclude each other"):
-        run_teacher_report(tiny_run, SILENT, relabel=write_labels, queries=path, folds=3)
+        run_teacher_report(tiny_run, SILENT, relabel=relabel, queries=path, folds=3)
 
 
 def test_a_folder_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     config = market_config(tmp_path / "run")
     with pytest.raises(ArtifactError, match="Give an empty or new folder"):
-        run_teacher_report(config, SILENT, relabel=write_labels, out=tmp_path)
+        run_teacher_report(config, SILENT, relabel=relabel, out=tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adamroute.distill.labels.pieces import Arrays, Parts, Record
+from adamroute.stages import Arrays, Pieces, Record
 
 
 def test_a_piece_is_made_once_and_read_afterwards(tmp_path: Path) -> None:
@@ -20,31 +20,31 @@ def test_a_piece_is_made_once_and_read_afterwards(tmp_path: Path) -> None:
         return [{"a": 0.1, "b": ["ü", None]}]
 
     for _ in range(2):
-        parts = Parts(tmp_path / "p", "key")
-        found = parts.arrays("one", arrays)
+        pieces = Pieces(tmp_path / "p", "key")
+        found = pieces.arrays("one", arrays)
         assert found["x"].tolist() == [1.5, 2.5]
         assert found["x"].dtype == np.float32
-        assert parts.records("two", records) == [{"a": 0.1, "b": ["ü", None]}]
+        assert pieces.records("two", records) == [{"a": 0.1, "b": ["ü", None]}]
     assert made == ["arrays", "records"]
 
 
 def test_pieces_of_another_key_are_thrown_away(tmp_path: Path) -> None:
-    Parts(tmp_path / "p", "old").records("one", lambda: [{"a": 1}])
-    assert Parts(tmp_path / "p", "new").records("one", lambda: [{"a": 2}]) == [{"a": 2}]
+    Pieces(tmp_path / "p", "old").records("one", lambda: [{"a": 1}])
+    assert Pieces(tmp_path / "p", "new").records("one", lambda: [{"a": 2}]) == [{"a": 2}]
 
 
 def test_a_piece_cut_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
     def cut() -> list[Record]:
         raise KeyboardInterrupt
 
-    parts = Parts(tmp_path / "p", "key")
+    pieces = Pieces(tmp_path / "p", "key")
     with pytest.raises(KeyboardInterrupt):
-        parts.records("one", cut)
+        pieces.records("one", cut)
     (tmp_path / "p" / "one.json.partial").write_text('[{"a"', encoding="utf-8")
-    assert Parts(tmp_path / "p", "key").records("one", lambda: [{"a": 3}]) == [{"a": 3}]
+    assert Pieces(tmp_path / "p", "key").records("one", lambda: [{"a": 3}]) == [{"a": 3}]
 
 
 def test_removing_leaves_no_folder(tmp_path: Path) -> None:
-    parts = Parts(tmp_path / "p", "key")
-    parts.remove()
+    pieces = Pieces(tmp_path / "p", "key")
+    pieces.remove()
     assert not (tmp_path / "p").exists()

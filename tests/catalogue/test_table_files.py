@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adamroute.catalogue.tables import Row, read_table
+from adamroute.catalogue.table_files import Row, read_table
 from adamroute.errors import ShopError
 
 if TYPE_CHECKING:

@@ -8,18 +8,19 @@ row with nulls and does not say on which line a file is broken; Parquet goes thr
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 from adamroute.errors import ShopError
+from adamroute.stages import content_hash
 
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")  # neither UTF-8 nor every database takes them
 
@@ -49,7 +50,6 @@ class Table:
     path: Path
     columns: frozenset[str]
     rows: tuple[Row, ...]
-    hash: str  # sha256 of the file
 
     def require(self, columns: Iterable[str], asked_by: str) -> None:
         """ShopError where a column is absent; `asked_by` is who names it."""
@@ -97,17 +97,29 @@ def read_table(path: Path) -> Table:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise ShopError(f"{path}: unknown kind of table, wanted {', '.join(readers)}")
-    if not path.is_file():
-        raise ShopError(f"{path}: no such file. Put the table there or correct its name")
-    try:
+    with _legible(path):
         data = path.read_bytes()
-    except OSError as error:
-        raise ShopError(f"{path}: cannot be read: {error.strerror}") from error
     rows = tuple(reader(path, data))
     if not rows:
         raise ShopError(f"{path}: no rows, wanted at least one. Fill the table or leave it out")
     columns = frozenset(column for row in rows for column in row.cells)
-    return Table(path, columns, rows, hashlib.sha256(data).hexdigest())
+    return Table(path, columns, rows)
+
+
+def table_hash(path: Path) -> str:
+    """sha256 of a table's bytes; ShopError where it can't be read."""
+    with _legible(path):
+        return content_hash(path)
+
+
+@contextmanager
+def _legible(path: Path) -> Iterator[None]:
+    if not path.is_file():
+        raise ShopError(f"{path}: no such file. Put the table there or correct its name")
+    try:
+        yield
+    except OSError as error:
+        raise ShopError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _read_csv(path: Path, data: bytes) -> Iterator[Row]:
