@@ -135,7 +135,10 @@ def serve(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
 @app.command()
 def ask(
     config: ConfigPath,
-    query: Annotated[str | None, typer.Argument(help="Leave it out for a query-free request.")],
+    query: Annotated[
+        str | None, typer.Argument(help="Leave it out for a query-free request.")
+    ] = None,
+    *,
     user: Annotated[str | None, typer.Option(help="User id; unknown users work too.")] = None,
     n: Annotated[int, typer.Option("-n", help="How many items.")] = 5,
     policy: Annotated[

@@ -160,3 +160,11 @@ def test_ask_prints_exactly_what_the_library_answers(
     assert printed.keys() == answer.plain().keys()
     wanted = json.loads(json.dumps(timeless(answer)))
     assert {k: v for k, v in printed.items() if k in wanted} == wanted
+
+
+def test_ask_without_a_query_asks_what_the_user_wants(
+    tiny_run: Config, shopper: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.app(["ask", str(tiny_run.out / CONFIG_FILE), "--user", shopper], standalone_mode=False)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["user"], len(printed["items"])) == ("known", 5)
