@@ -38,7 +38,7 @@ def test_the_switches_of_the_path_come_from_the_config(tiny_run: Config) -> None
 
 def test_labels_of_another_teacher_are_refused(tiny_run: Config) -> None:
     other = tiny_run.teacher.model_copy(update={"memory": False})
-    with pytest.raises(ArtifactError, match=r"another teacher than the config's.*adamroute label"):
+    with pytest.raises(ArtifactError, match=r"made for another `teacher`.*adamroute label"):
         check_run(tiny_run.model_copy(update={"teacher": other}))
 
 
@@ -48,7 +48,7 @@ def test_labels_of_another_teacher_are_refused(tiny_run: Config) -> None:
         ("index", "build"),
         ("labels", "label"),
         ("student", "train"),
-        ("scorer", "run"),
+        ("reranker", "train"),
         ("calibration", "calibrate"),
     ],
 )
@@ -58,7 +58,7 @@ def test_a_stage_that_is_missing_names_the_command(copy: Config, stage: str, ver
         check_run(copy)
 
 
-@pytest.mark.parametrize(("stage", "verb"), [("labels", "label"), ("scorer", "train")])
+@pytest.mark.parametrize(("stage", "verb"), [("labels", "label"), ("reranker", "train")])
 def test_a_file_that_changed_after_sealing_is_refused(copy: Config, stage: str, verb: str) -> None:
     folder = copy.stage(stage)
     victim = next(p for p in sorted(folder.rglob("*.json")) if p.name != "manifest.json")

@@ -214,7 +214,7 @@ def calibration(confidence: float) -> Calibration:
 
 
 GAIN = Standing(certified=True, gain=True, on_uncertified="student")
-VERSIONS = Versions(index="i", student="s", calibration="c", scorer="o", labels="l")
+VERSIONS = Versions(index="i", student="s", calibration="c", reranker="o", labels="l")
 
 
 FACTS = Facts(
