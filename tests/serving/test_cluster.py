@@ -229,7 +229,7 @@ def test_a_replica_that_cannot_start_is_quoted(tiny_run: Config, tmp_path: Path)
     )
     assert found.returncode == 2
     assert "the server did not start: " in found.stderr
-    assert "scorer: made for " in found.stderr
+    assert "reranker: made for another `reranker`" in found.stderr
 
 
 def test_waiting_threads_of_replicas_sleep(url: str) -> None:
