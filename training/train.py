@@ -16,10 +16,12 @@ from pydantic import JsonValue
 
 from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
+from adamroute.catalogue.known_queries import synthetic_queries
+from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.pipeline import BUILD, LABEL, TRAIN
 from adamroute.progress import Progress
-from adamroute.retrieval.search_index import SearchIndex
+from adamroute.retrieval.ranks import load_ranks
 from adamroute.routing.backbone import load_backbone
 from adamroute.routing.lora_student import LoraStudent, StudentFile, write_student
 from adamroute.routing.student_prompt import prompt_version
@@ -53,8 +55,9 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
     rows = load_training_set(config.stage("labels"), bins)
     if config.student.shuffle_labels:
         rows = rows.with_shuffled_labels(np.random.default_rng(config.seed))
-    vectors = _query_vectors(rows, index, progress)
-    held = known_outcomes(open_shop(config), config.stage("ranks"), index, bins)
+    shop, ranks = open_shop(config), config.stage("ranks")
+    vectors = _query_vectors(rows, shop, ranks)
+    held = known_outcomes(shop, ranks, index, bins)
     linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins)
     linear.student.save(folder)
     lora, student = _train_lora(config, folder, rows, bins, run=run, progress=progress)
@@ -70,19 +73,13 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
     return {**lora.counts, "heldout_rows": len(held), "shuffled": config.student.shuffle_labels}
 
 
-def _query_vectors(
-    rows: TrainingSet, index: SearchIndex, progress: Progress
-) -> NDArray[np.float32]:
-    """E_txt of every row's query, [R, D]; rows of one request share their text."""
-    distinct = sorted(set(rows.queries))
-    place = {query: number for number, query in enumerate(distinct)}
-    parts = []
-    with progress.task("query embeddings", total=len(distinct)) as advance:
-        for start in range(0, len(distinct), 256):
-            part = distinct[start : start + 256]
-            parts.append(index.text_encoder.encode(part))
-            advance(len(part))
-    return np.concatenate(parts)[[place[query] for query in rows.queries]]
+def _query_vectors(rows: TrainingSet, shop: Shop, ranks: Path) -> NDArray[np.float32]:
+    """E_txt of every row's query, [R, D], as stage `ranks` has them; rows share texts."""
+    vectors: dict[str, NDArray[np.float32]] = {}
+    for queries in (shop.split("train"), synthetic_queries(shop, ranks)):
+        found = load_ranks(ranks, queries).text_vectors
+        vectors |= {query.text: vector for query, vector in zip(queries, found, strict=True)}
+    return np.stack([vectors[query] for query in rows.queries])
 
 
 def _train_lora(
