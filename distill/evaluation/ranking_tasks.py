@@ -25,7 +25,7 @@ from adamroute.catalogue.queries import place_of
 from adamroute.catalogue.request import Interaction, Request
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.catalogue.shop_yaml import SHOP_YAML, parse_shop_yaml
-from adamroute.catalogue.tables import read_table
+from adamroute.catalogue.table_files import read_table
 from adamroute.errors import ShopError
 
 Histories = Mapping[str, tuple[Interaction, ...]]
