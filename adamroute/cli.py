@@ -107,7 +107,7 @@ def ablate(
     Needs a finished build, label and train. Encoder pairs and policies to compare are other
     configs, listed under `ablation:` in this one.
     """
-    from adamroute.distill.evaluation.ablation.report import run_ablate
+    from adamroute.distill.evaluation.ablation_report import run_ablate
 
     loaded, command = load_config(config, shop=shop), shlex.join(["adamroute", *sys.argv[1:]])
     print(run_ablate(loaded, TerminalProgress(), out=out, command=command))
@@ -179,7 +179,7 @@ def protocol(
 
     Needs `build`; rows of teacher, student and scorer come with `label` and `train`.
     """
-    from adamroute.distill.evaluation.protocols.run import run_protocol
+    from adamroute.distill.evaluation.protocol import run_protocol
 
     written = run_protocol(
         load_config(config, shop=shop), TerminalProgress(), trials=trials, out=out
@@ -304,7 +304,7 @@ def _report(
 def _teacher_report(
     config: Config, progress: Progress, queries: Path | None, folds: int | None, out: Path | None
 ) -> Path:
-    from adamroute.distill.evaluation.teaching.report import run_teacher_report
+    from adamroute.distill.evaluation.teacher_report import run_teacher_report
     from adamroute.distill.labels.label import relabel
     from adamroute.distill.labels.requests import run_ranks
 

@@ -1,23 +1,25 @@
-"""Measures of one ranked answer with one wanted item, by exact item id.
+"""Every metric of every table: one dictionary, from a name to a function of one router's answers.
 
-All take ranks as [R] reals, 1-based, infinite where the item is absent, and give one value a
-request, so that means, pairs and intervals are the caller's.
+A new metric is one entry here: it then stands in the rows of all reports, with its interval and
+its paired difference, and as a column of their pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adamroute.stats import bootstrap_means, interval
-
-Array = NDArray[np.float64]
+from adamroute.distill.evaluation.outcomes import Answers
+from adamroute.distill.evaluation.splits import CURVE_BUDGETS, FIXED_BUDGETS, Array, Hits
+from adamroute.retrieval.replay import regret
+from adamroute.theta import Theta
 
 
 def hr_at(ranks: Array, k: int) -> Array:
-    """hr@k: 1 where the item is among the first k, else 0."""
+    """hr@k of ranks [R], 1-based, infinite where the item is absent: 1 within the first k."""
     return (ranks <= k).astype(np.float64)
 
 
@@ -26,7 +28,69 @@ def ndcg_at(ranks: Array, k: int) -> Array:
     return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
 
 
-def auc(scores: Array, positive: NDArray[np.bool_]) -> float | None:
+@dataclass(frozen=True)
+class Metric:
+    """One number a request, [B], or one a draw of chance, [D, B], which is averaged over draws."""
+
+    of: Callable[[Answers], Array | Hits]
+    heading: str = ""  # of its column in the pages; "" where it has none
+    compared: bool = False  # stands in every row, with its interval and its paired difference
+    percent: bool = True  # shown as a share in per cent, else with three digits
+    of_places: Callable[[Array], Array] | None = None  # the same from places [R] in an answer
+
+    def values(self, answers: Answers) -> Array:
+        """[B]"""
+        found = self.of(answers)
+        return np.asarray(found.mean(axis=0) if found.ndim == 2 else found, np.float64)
+
+
+def of_place(heading: str, of_places: Callable[[Array], Array], *, percent: bool = True) -> Metric:
+    """A metric of the wanted item's place in the ordered answer, by exact item id, ties lost."""
+    return Metric(lambda a: of_places(a.places), heading, True, percent, of_places)
+
+
+def _recall_at(k: int) -> Metric:
+    return Metric(lambda a: a.hits_at(k).mean(axis=0))
+
+
+METRICS: dict[str, Metric] = {
+    "recall": Metric(lambda a: a.hits, "recall", compared=True),  # of routed candidates
+    "recall_augmented": Metric(
+        lambda a: a.hits | a.brought, "with neighbours' items", compared=True
+    ),  # the paper's Recall
+    "recall_pessimistic": Metric(lambda a: a.worst_hits, "ties lost", compared=True),
+    "hr@20": of_place("HR@20", partial(hr_at, k=20)),
+    "hr@40": of_place("HR@40", partial(hr_at, k=40)),
+    "ndcg@20": of_place("NDCG@20", partial(ndcg_at, k=20), percent=False),
+    "ndcg@40": of_place("NDCG@40", partial(ndcg_at, k=40), percent=False),
+    "recall_at_k_mean": Metric(
+        lambda a: np.mean([a.hits_at(k).mean(axis=0) for k in FIXED_BUDGETS], axis=0),
+        compared=True,
+    ),
+    **{f"recall@{k}": _recall_at(k) for k in sorted({*FIXED_BUDGETS, *CURVE_BUDGETS})},
+    "regret": Metric(lambda a: _regrets(a)),
+    "budget": Metric(lambda a: a.budgets),
+    "candidates": Metric(lambda a: a.candidates),
+    "fell_back": Metric(lambda a: a.cost("fell_back")),
+    "llm_calls": Metric(lambda a: a.cost("llm_calls")),
+    "tokens": Metric(lambda a: a.cost("tokens")),
+    "ms": Metric(lambda a: a.ms),
+}
+AT_FIXED = tuple(f"recall@{k}" for k in FIXED_BUDGETS)
+COSTS = ("budget", "candidates", "fell_back", "llm_calls", "tokens", "ms")
+
+
+def compared() -> tuple[str, ...]:
+    """The metrics that stand in every row, in order."""
+    return tuple(name for name, metric in METRICS.items() if metric.compared)
+
+
+def placed() -> Mapping[str, Callable[[Array], Array]]:
+    """Those of them that need no more than the item's place in an ordered answer."""
+    return {name: m.of_places for name, m in METRICS.items() if m.of_places is not None}
+
+
+def auc(scores: Array, positive: Hits) -> float | None:
     """P(a positive scores higher than a negative), ties half; None where one class is absent."""
     from sklearn.metrics import roc_auc_score
 
@@ -42,7 +106,8 @@ def kl_divergence(truth: Array, guess: Array) -> Array:
     return np.asarray(np.maximum((truth * ratio).sum(axis=1), 0.0))
 
 
-def intervals(columns: Array, users: Sequence[str], seed: int) -> tuple[tuple[float, float], ...]:
-    """95 % intervals of the means of [R, M], users resampled alike for every column."""
-    means = bootstrap_means(columns, users, seed)
-    return tuple(interval(means[:, column]) for column in range(columns.shape[1]))
+def _regrets(answers: Answers) -> Array:
+    """[B] routing regret of the first draw's thetas, in soft recall."""
+    known, alphas, budgets = answers.known, answers.alphas[0], answers.budgets[0]
+    thetas = (Theta(float(a), int(k)) for a, k in zip(alphas, budgets, strict=True))
+    return np.array([regret(*row) for row in zip(known.text, known.mm, thetas, strict=True)])

@@ -1,280 +1,122 @@
-"""Every router on the same requests: what each chose, what came of it, and the report's rows.
-
-Plain functions over arrays, so that a fold of `--folds 5` calls the same ones and the folds'
-outcomes are pooled by `pool` before any mean or interval is taken.
-"""
+"""What a router chose for B requests, and what came of it: the record that every metric reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adamroute.distill.evaluation.answering import Desk
-from adamroute.distill.evaluation.baselines import (
-    Kinds,
-    fused_hits,
-    fused_rows,
-    hits_at,
-    oracle_alphas,
-    random_alphas,
-    static_alpha,
-)
-from adamroute.distill.evaluation.metrics import hr_at, intervals, ndcg_at
-from adamroute.distill.evaluation.schema import (
-    FIXED_BUDGETS,
-    METRICS,
-    ROUTERS,
-    AtFixedBudget,
-    Difference,
-    MetricName,
-    RouterName,
-    Row,
-    Slice,
-    SliceRow,
-)
+from adamroute.distill.evaluation.bench import Bench
+from adamroute.distill.evaluation.desk import Desk, Served
+from adamroute.distill.evaluation.rankings import Ranking
+from adamroute.distill.evaluation.splits import Array, Hits, hits_at
 from adamroute.retrieval.ranks import QueryRanks
 from adamroute.theta import Theta
 
-Array = NDArray[np.float64]
-BASELINES: tuple[RouterName, ...] = (
-    "text_only", "mm_only", "half", "static_best", "kind_guessed", "kind_known", "oracle",
-)  # fmt: skip
+FREE: Mapping[str, Array] = {}
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What one router chose for B requests; D draws where chance decides, else one."""
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """One router's answers, D draws where chance decides, else one.
 
-    alphas: Array  # [D, B]
-    budgets: Array  # [D, B]
-    fixed: Mapping[int, Array]  # K to the alphas it would use there, [D, B]
-    route_ms: Array  # [B], beside encoding, recall and scoring
-    fell_back: Array  # [B], 0 or 1
-    llm_calls: Array  # [B]
-    tokens: Array  # [B]
+    The served path is asked only where a metric needs it.
+    """
 
+    known: QueryRanks
+    alphas: Array  # [D, B] text share; NaN where the budget is not divided
+    budgets: Array  # [D, B] candidates paid for
+    hits: Hits  # [D, B]: whether the wanted item is a routed candidate
+    worst_hits: Hits  # with every tie lost
+    hits_at: Callable[[int], Hits]  # K to [D, B], the same K for all requests
+    serve: Callable[[Desk, int, int], Served]  # the ordered answer of a draw to a request
+    costs: Mapping[str, Array]  # fell_back, llm_calls, tokens, ms: [B], where there are any
+    desk: Callable[[], Desk]
+    encode_ms: Callable[[], Array]  # [B]
 
-@dataclass(frozen=True)
-class Outcomes:
-    """What came of a router's choices, one value a request, means over its draws."""
+    def cost(self, name: str) -> Array:
+        """[B] of what deciding took, beside encoding, retrieval and re-ranking."""
+        return self.costs.get(name, np.zeros(len(self.known)))
 
-    recall: Array
-    recall_augmented: Array
-    recall_pessimistic: Array
-    hr20: Array
-    hr40: Array
-    ndcg20: Array
-    ndcg40: Array
-    budget: Array
-    candidates: Array
-    fell_back: Array
-    llm_calls: Array
-    tokens: Array
-    ms: Array
-    at_k: Array  # [B, 3], recall at FIXED_BUDGETS
+    @cached_property
+    def brought(self) -> Hits:
+        """[B]: whether the wanted item is among the neighbours' items."""
+        pairs = zip(self.known.targets, self.desk().collaborative, strict=True)
+        return np.array([target in rows for target, rows in pairs])
+
+    @cached_property
+    def served(self) -> list[list[Served]]:
+        """D lists of B ordered answers."""
+        desk, (draws, count) = self.desk(), self.budgets.shape
+        return [[self.serve(desk, d, b) for b in range(count)] for d in range(draws)]
 
     @property
-    def at_k_mean(self) -> Array:
-        """[B]"""
-        return np.asarray(self.at_k.mean(axis=1))
+    def places(self) -> Array:
+        """[D, B] places of the wanted item, ties lost; infinite where it is no candidate."""
+        return np.array([[s.rank for s in draw] for draw in self.served])
 
-    def take(self, rows: NDArray[np.bool_]) -> Outcomes:
-        """The outcomes of some requests."""
-        return Outcomes(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+    @property
+    def candidates(self) -> Array:
+        """[D, B] routed candidates."""
+        return np.array([[float(s.candidates) for s in draw] for draw in self.served])
 
-
-def chosen(alphas: Array, budgets: Array, route_ms: Array | None = None) -> Choice:
-    """A router that keeps its alpha at every K: alphas and budgets [B], one draw, no calls."""
-    nothing = np.zeros(len(alphas))
-    return Choice(
-        alphas=alphas[None],
-        budgets=budgets[None],
-        fixed=dict.fromkeys(FIXED_BUDGETS, alphas[None]),
-        route_ms=nothing if route_ms is None else route_ms,
-        fell_back=nothing,
-        llm_calls=nothing,
-        tokens=nothing,
-    )
+    @property
+    def ms(self) -> Array:
+        """[B], from encoding to the ordered answer."""
+        served = np.array([[s.ms for s in draw] for draw in self.served])
+        return np.asarray(self.encode_ms() + self.cost("ms") + served.mean(axis=0))
 
 
-def baseline_choices(
-    fit: QueryRanks, known: QueryRanks, budget: int, rng: np.random.Generator
-) -> dict[RouterName, Choice]:
-    """Choices of the routers that need neither student nor teacher, `rrf` apart.
+def split(
+    bench: Bench,
+    alphas: Array,
+    budgets: Array,
+    *,
+    refitted: Callable[[int], Array] | None = None,
+    costs: Mapping[str, Array] = FREE,
+) -> Answers:
+    """A router that divides the budget: alphas and budgets [D, B].
 
-    `fit` holds the train and calibration requests, `budget` is the K they all pay for.
+    `refitted` gives the alphas [B] it would use at another K; without it, it keeps its own.
     """
-    drawn = random_alphas(known, rng)
-    paid = np.full(drawn.shape, float(budget))
-    choices = {name: _refitted(name, fit, known, budget) for name in BASELINES}
-    random = chosen(drawn[0], paid[0])
-    fixed = dict.fromkeys(FIXED_BUDGETS, drawn)
-    choices["random"] = replace(random, alphas=drawn, budgets=paid, fixed=fixed)
-    return choices
+    known, n = bench.known, len(bench.known)
+
+    def at(k: int) -> Hits:
+        own = alphas if refitted is None else refitted(k)[None]
+        return hits_at(own, np.full(n, float(k)), known.text, known.mm)
+
+    def serve(desk: Desk, draw: int, place: int) -> Served:
+        return desk.serve(place, Theta(float(alphas[draw, place]), int(budgets[draw, place])))
+
+    hits = hits_at(alphas, budgets, known.text, known.mm)
+    worst = hits_at(alphas, budgets, known.text_worst, known.mm_worst)
+    path = (lambda: bench.desk({})), (lambda: bench.encode_ms)
+    return Answers(known, alphas, budgets, hits, worst, at, serve, costs, *path)
 
 
-def outcomes(known: QueryRanks, choice: Choice, desk: Desk, encode_ms: Array) -> Outcomes:
-    """Replay the choices on the ranks, and serve each for the places after scoring."""
-    n = len(known)
-    hits = hits_at(choice.alphas, choice.budgets, known.text, known.mm)
-    worst = hits_at(choice.alphas, choice.budgets, known.text_worst, known.mm_worst)
-    at_k = [
-        hits_at(choice.fixed[k], np.full(n, float(k)), known.text, known.mm).mean(axis=0)
-        for k in FIXED_BUDGETS
-    ]
-    served = [
-        [
-            desk.serve(b, Theta(float(a), int(k)))
-            for b, (a, k) in enumerate(zip(*draw, strict=True))
-        ]
-        for draw in zip(choice.alphas, choice.budgets, strict=True)
-    ]
-    ranks = np.array([[s.rank for s in draw] for draw in served])
-    ms = np.array([[s.ms for s in draw] for draw in served])
-    candidates = np.array([[s.candidates for s in draw] for draw in served])
-    return collected(
-        hits=hits, worst=worst, at_k=np.stack(at_k, axis=1), ranks=ranks, desk=desk,
-        budgets=choice.budgets, candidates=candidates, choice=choice,
-        ms=encode_ms + choice.route_ms + ms.mean(axis=0),
-    )  # fmt: skip
+def listed(
+    bench: Bench, found: Ranking, *, encodes: bool = True, costs: Mapping[str, Array] = FREE
+) -> Answers:
+    """A router that orders items by one score: the first K of each list are its candidates.
 
+    `encodes`: whether it needs the query's vectors.
+    """
+    known, (n, budget) = bench.known, found.lists.shape
 
-def fusion_outcomes(known: QueryRanks, budget: int, desk: Desk, encode_ms: Array) -> Outcomes:
-    """Reciprocal-rank fusion: its candidates are the first K of the fused list."""
-    n = len(known)
-    nothing = chosen(np.zeros(n), np.full(n, float(budget)))
-    served = [desk.serve_rows(b, fused_rows(known, b, budget)) for b in range(n)]
-    at_k = [fused_hits(known, k).astype(np.float64) for k in FIXED_BUDGETS]
-    return collected(
-        hits=fused_hits(known, budget)[None], worst=fused_hits(known, budget, worst=True)[None],
-        at_k=np.stack(at_k, axis=1), ranks=np.array([[s.rank for s in served]]), desk=desk,
-        budgets=nothing.budgets, candidates=np.array([[s.candidates for s in served]]),
-        choice=nothing, ms=encode_ms + np.array([s.ms for s in served]),
-    )  # fmt: skip
+    def serve(desk: Desk, _: int, place: int) -> Served:
+        return desk.serve_rows(place, found.lists[place], found.origin)
 
-
-def pool(parts: Sequence[Mapping[RouterName, Outcomes]]) -> dict[RouterName, Outcomes]:
-    """The outcomes of several folds as one."""
-    return {
-        name: Outcomes(
-            **{
-                f.name: np.concatenate([getattr(part[name], f.name) for part in parts])
-                for f in fields(Outcomes)
-            }
-        )
-        for name in ROUTERS
-    }
-
-
-def report_rows(
-    results: Mapping[RouterName, Outcomes], users: Sequence[str], seed: int
-) -> dict[RouterName, Row]:
-    """All rows of the report, each with its intervals and its differences to `static_best`."""
-    static = measures(results["static_best"])
-    return {name: _row(results[name], static, users, seed) for name in ROUTERS}
-
-
-def kind_slices(
-    results: Mapping[RouterName, Outcomes], kinds: Sequence[str | None]
-) -> dict[str, Slice]:
-    """recall_at_k of every router by the stated kind; requests without one are left out."""
-    names = np.array([kind or "" for kind in kinds])
-    slices = {}
-    for kind in sorted(set(names.tolist()) - {""}):
-        here = names == kind
-        rows = {name: SliceRow(recall_at_k=at_fixed(results[name].at_k[here])) for name in ROUTERS}
-        slices[kind] = Slice(n=int(here.sum()), **rows)
-    return slices
-
-
-def _refitted(name: RouterName, fit: QueryRanks, known: QueryRanks, budget: int) -> Choice:
-    """A baseline whose alpha depends on K."""
-
-    def alphas(k: int) -> Array:
-        if name == "oracle":
-            return oracle_alphas(known, k)
-        if name in ("kind_known", "kind_guessed"):
-            return kinds.alphas(labels, k)
-        fixed = {"text_only": 1.0, "mm_only": 0.0, "half": 0.5}
-        return np.full(len(known), fixed[name] if name in fixed else static_alpha(fit, k))
-
-    kinds = Kinds(fit)
-    labels = kinds.guess(known.text_vectors) if name == "kind_guessed" else known.kinds
-    own = chosen(alphas(budget), np.full(len(known), float(budget)))
-    return replace(own, fixed={k: alphas(k)[None] for k in FIXED_BUDGETS})
-
-
-def collected(
-    *, hits: NDArray[np.bool_], worst: NDArray[np.bool_], at_k: Array, ranks: Array, desk: Desk,
-    budgets: Array, candidates: NDArray[np.int64], choice: Choice, ms: Array,
-) -> Outcomes:  # fmt: skip
-    """Outcomes from hits, places after scoring and candidates, each [D, B] over draws."""
-    brought = np.array(
-        [t in rows for t, rows in zip(desk.known.targets, desk.collaborative, strict=True)]
-    )
-    return Outcomes(
-        recall=hits.mean(axis=0),
-        recall_augmented=(hits | brought).mean(axis=0),
-        recall_pessimistic=worst.mean(axis=0),
-        hr20=hr_at(ranks, 20).mean(axis=0),
-        hr40=hr_at(ranks, 40).mean(axis=0),
-        ndcg20=ndcg_at(ranks, 20).mean(axis=0),
-        ndcg40=ndcg_at(ranks, 40).mean(axis=0),
-        budget=budgets.mean(axis=0),
-        candidates=candidates.mean(axis=0),
-        fell_back=choice.fell_back,
-        llm_calls=choice.llm_calls,
-        tokens=choice.tokens,
-        ms=ms,
-        at_k=at_k,
-    )
-
-
-def measures(result: Outcomes) -> Array:
-    """[B, M], one column a name of METRICS."""
-    return np.stack(
-        [
-            result.recall, result.recall_augmented, result.recall_pessimistic,
-            result.hr20, result.hr40, result.ndcg20, result.ndcg40, result.at_k_mean,
-        ],
-        axis=1,
-    )  # fmt: skip
-
-
-def at_fixed(at_k: Array) -> AtFixedBudget:
-    """Means of [B, 3]."""
-    k20, k40, k100 = at_k.mean(axis=0).tolist()
-    return AtFixedBudget(k20=k20, k40=k40, k100=k100)
-
-
-def _row(result: Outcomes, static: Array, users: Sequence[str], seed: int) -> Row:
-    own = measures(result)
-    spans = intervals(np.concatenate([own, own - static], axis=1), users, seed)
-    n = len(METRICS)
-    means, gains = own.mean(axis=0).tolist(), (own - static).mean(axis=0).tolist()
-    named: dict[MetricName, float] = dict(zip(METRICS, means, strict=True))
-    return Row(
-        recall=named["recall"],
-        recall_augmented=named["recall_augmented"],
-        recall_pessimistic=named["recall_pessimistic"],
-        hr20=named["hr@20"],
-        hr40=named["hr@40"],
-        ndcg20=named["ndcg@20"],
-        ndcg40=named["ndcg@40"],
-        mean_budget=float(result.budget.mean()),
-        mean_candidates=float(result.candidates.mean()),
-        fallback_rate=float(result.fell_back.mean()),
-        llm_calls=float(result.llm_calls.mean()),
-        tokens=float(result.tokens.mean()),
-        p50_ms=float(np.quantile(result.ms, 0.5)),
-        p95_ms=float(np.quantile(result.ms, 0.95)),
-        recall_at_k=at_fixed(result.at_k),
-        ci95=dict(zip(METRICS, spans[:n], strict=True)),
-        minus_static_best={
-            name: Difference(mean=gain, ci95=span)
-            for name, gain, span in zip(METRICS, gains, spans[n:], strict=True)
-        },
+    return Answers(
+        known=known,
+        alphas=np.full((1, n), np.nan),
+        budgets=np.full((1, n), float(budget)),
+        hits=found.within(budget)[None],
+        worst_hits=found.worst[None],
+        hits_at=lambda k: found.within(k)[None],
+        serve=serve,
+        costs=costs,
+        desk=lambda: bench.desk({}),
+        encode_ms=lambda: bench.encode_ms if encodes else np.zeros(n),
     )

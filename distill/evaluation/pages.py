@@ -1,70 +1,103 @@
-"""report.md: what the numbers say, in words and tables that a stranger can read."""
+"""report.md, teacher.md and ablation.md: the numbers in words and tables for a stranger."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adamroute.distill.evaluation.learned import fallback_counts
-from adamroute.distill.evaluation.metrics import auc
-from adamroute.distill.evaluation.pictures import LABELS
-from adamroute.distill.evaluation.schema import ROUTERS, Difference, Report
+from adamroute.distill.evaluation.metrics import METRICS, auc, compared
+from adamroute.distill.evaluation.routers import routers
+from adamroute.distill.evaluation.schema import (
+    Ablation,
+    Difference,
+    Heading,
+    Report,
+    Rows,
+    TeacherReport,
+)
+from adamroute.distill.evaluation.splits import Array, Hits
+from adamroute.distill.evaluation.table import Table
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from adamroute.distill.evaluation.measure import Measured
-
 EXAMPLES = 5  # requests shown of those gained and of those lost
 QUERY_CHARS = 110
+SLICED = ("teacher", "static_best", "prior_only", "oracle")  # routers in the teacher's slices
 
 
-@dataclass(frozen=True)
-class Page:
-    """What report.md is rendered from."""
-
-    report: Report
-    measured: Measured
-    command: str
-    cpus: int
-    epsilon: float
-
-
-@dataclass(frozen=True)
-class Example:
-    """One request on which the student and the best fixed split part ways."""
-
-    query: str
-    kind: str
-    title: str
-    alpha: float
-    text_rank: int
-    mm_rank: int
-
-
-def render(page: Page) -> str:
-    """The page as Markdown."""
-    report, measured = page.report, page.measured
+def report_page(
+    report: Report, table: Table, *, versions: Mapping[str, str], command: str, cpus: int,
+    epsilon: float,
+) -> str:  # fmt: skip
+    """report.md"""
+    kept = table.of("student", "regret") <= epsilon
+    confidence = table.fact("confidence").to_numpy()
     return template("report.md.j2").render(
         report=report,
         verdict=verdict(report),
-        by_recall=sorted(ROUTERS, key=lambda n: -report.rows[n].recall_at_k.mean),
-        labels=LABELS,
-        separation=separation(measured),
-        fallbacks=fallback_counts(measured.told),
-        gained=examples(measured, gained=True),
-        lost=examples(measured, gained=False),
-        budgets=budget_counts(measured),
-        quarters=confidence_quarters(measured, page.epsilon),
-        confidence_auc=auc(measured.told.confidence, measured.regrets <= page.epsilon),
-        epsilon=page.epsilon,
-        versions=measured.versions,
-        command=page.command,
-        cpus=page.cpus,
+        by_recall=by_recall(report.rows),
+        routers=routers("report"),
+        columns=columns(),
+        separation=separation(table),
+        fallbacks=fallback_counts(table),
+        gained=examples(table, gained=True),
+        lost=examples(table, gained=False),
+        budgets=budget_counts(table),
+        quarters=quarters(confidence, kept),
+        confidence_auc=auc(confidence, kept),
+        epsilon=epsilon,
+        versions=versions,
+        command=command,
+        cpus=cpus,
     )
+
+
+def teacher_page(report: TeacherReport, command: str) -> str:
+    """teacher.md"""
+    return template("teacher.md.j2").render(
+        report=report,
+        verdict=teacher_verdict(report),
+        routers=routers("teacher"),
+        by_recall=by_recall(report.rows),
+        sliced=SLICED,
+        command=command,
+    )
+
+
+def ablation_page(report: Ablation, command: str) -> str:
+    """ablation.md"""
+    shown = {name.replace("@", ""): column for name, column in columns().items()}
+    kept = report.rows["full"].root
+    return template("ablation.md.j2").render(
+        report=report,
+        verdict=ablation_verdict(report),
+        groups=(
+            ("The method and its parts", routers("ablation")),
+            ("Peers", routers("peer")),
+            ("References", routers("reference")),
+        ),
+        columns={name: column for name, column in shown.items() if name in kept},
+        command=command,
+    )
+
+
+def by_recall(rows: Rows) -> list[str]:
+    """Routers with the best first, at equal budgets."""
+    return sorted(rows, key=lambda name: -rows[name].recall)
+
+
+def columns() -> dict[str, tuple[str, Callable[[float], str]]]:
+    """Metrics that have a column in the pages: name to heading and how a value is shown."""
+    shown = ((name, METRICS[name]) for name in compared())
+    return {
+        name: (metric.heading, percent if metric.percent else "{:.3f}".format)
+        for name, metric in shown
+        if metric.heading
+    }
 
 
 def template(name: str) -> Template:
@@ -79,27 +112,71 @@ def template(name: str) -> Template:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters.update(pct=percent, points=points, cell=_cell, requests=_requests)
+    environment.filters.update(
+        pct=percent, points=points, cell=_cell, requests=_requests, shortened=_shortened
+    )
     return environment.get_template(name)
 
 
 def verdict(report: Report) -> tuple[str, str, str]:
     """Three sentences: student against the best fixed split, against the ends, and the cascade."""
-    student, static = report.rows["student"], report.rows["static_best"]
-    gain = student.minus_static_best["recall_at_k_mean"]
+    rows = {name: percent(row.recall) for name, row in report.rows.items()}
+    gain = report.rows["student"].minus("static_best", "recall_at_k_mean")
     first = (
-        f"On {report.n_queries} requests of {report.n_users} users ({report.queries}), the LoRA "
-        f"student recalls {percent(student.recall_at_k.mean)} of the wanted items (mean over "
-        f"K = 20, 40, 100) and the best fixed split {percent(static.recall_at_k.mean)}: "
+        f"{_asked(report)}, the LoRA student recalls {rows['student']} of the wanted items (mean "
+        f"over K = 20, 40, 100) and the best fixed split {rows['static_best']}: "
         f"{points(gain)}, {significance(gain)}."
     )
-    ends = [report.rows[n].recall_at_k.mean for n in ("random", "oracle", "linear_student")]
     second = (
-        f"A random split reaches {percent(ends[0])}, an oracle that sees the answer "
-        f"{percent(ends[1])}, and the linear student, a ridge regression on the same labels, "
-        f"{percent(ends[2])}."
+        f"A random split reaches {rows['random']}, an oracle that sees the answer "
+        f"{rows['oracle']}, and the linear student, a ridge regression on the same labels, "
+        f"{rows['linear_student']}."
     )
     return first, second, _cascade_sentence(report)
+
+
+def teacher_verdict(report: TeacherReport) -> tuple[str, ...]:
+    """Teacher against the best fixed split, against knowing the kind, against its own prior."""
+    rows = {name: percent(row.recall) for name, row in report.rows.items()}
+    gain, prior = report.minus["static_best"]["mean"], report.minus["prior_only"]["mean"]
+    first = (
+        f"{_asked(report)}, the teacher recalls {rows['teacher']} of the wanted items (mean over "
+        f"K = 20, 40, 100) and the best fixed split {rows['static_best']}: {points(gain)}, "
+        f"{significance(gain)}."
+    )
+    second = f"Its verified pseudo-queries change {points(prior)} against its prior alone."
+    third = (
+        f"Who knows the request's kind reaches {rows['kind_known']}, an oracle that sees the "
+        f"answer {rows['oracle']}"
+    )
+    if report.gain_share is None:
+        return first, second, f"{third}; knowing the kind gains nothing here."
+    share = f"the teacher has {report.gain_share:.2f} of the gain of knowing the kind"
+    return first, second, f"{third}; {share}."
+
+
+def ablation_verdict(report: Ablation) -> tuple[str, ...]:
+    """The full method, and the parts whose absence the requests at hand can tell."""
+    full = report.rows["full"]
+    parts = routers("ablation")
+    felt = [
+        f"{router.label} {points(difference)}"
+        for name, router in parts.items()
+        if (difference := report.rows[name].minus("full", "hr@20"))
+        and not difference.ci95[0] <= 0 <= difference.ci95[1]  # chance alone explains the others
+    ]
+    first = (
+        f"{_asked(report)}, the full method recalls {percent(full['recall_augmented'])} of "
+        f"the wanted items with {full['mean_candidates']:.1f} candidates and shows "
+        f"{percent(full['hr20'])} of them among its first 20."
+    )
+    if not felt:
+        return first, "No part is missed by more than chance explains (HR@20)."
+    return first, f"Missed or better left out beyond chance (HR@20): {'; '.join(felt)}."
+
+
+def _asked(report: Heading) -> str:
+    return f"On {report.n_queries} requests of {report.n_users} users ({report.queries})"
 
 
 def significance(difference: Difference) -> str:
@@ -112,83 +189,75 @@ def significance(difference: Difference) -> str:
     return "which chance alone could explain"
 
 
-def separation(measured: Measured) -> tuple[float, float] | None:
+def separation(table: Table) -> tuple[float, float] | None:
     """AUC of functional against visual requests by the student's alpha: chosen, and mean of p.
 
     None where the requests are not of both kinds.
     """
-    kinds = np.array([q.kind or "" for q in measured.queries])
+    kinds = table.fact("kind").to_numpy()
     here = np.isin(kinds, ["functional", "visual"])
-    predictions = measured.told.predictions
-    grid = np.linspace(0.0, 1.0, len(predictions[0].alpha_probs))
-    chosen = np.array([p.theta.alpha for p in predictions])
-    mean = np.array([float(p.alpha_probs @ grid) for p in predictions])
+    chosen = table.fact("student").struct.field("alpha")
     functional = kinds[here] == "functional"
-    areas = [auc(values[here], functional) for values in (chosen, mean)]
+    areas = [
+        auc(values.to_numpy()[here], functional)
+        for values in (chosen, table.fact("student_mean_alpha"))
+    ]
     return None if areas[0] is None or areas[1] is None else (areas[0], areas[1])
 
 
-def examples(measured: Measured, *, gained: bool) -> tuple[int, tuple[Example, ...]]:
+def fallback_counts(table: Table) -> Mapping[str, int]:
+    """How often each named fallback happened, the cascade's and the teacher's own."""
+    counts: Counter[str] = Counter()
+    for row in table.requests.iter_rows(named=True):
+        if row["fallback"]:
+            counts[f"cascade: {row['fallback']}"] += 1
+        if row["fallback_skipped"]:
+            counts[f"cascade skipped: {row['fallback_skipped']}"] += 1
+        counts.update(f"teacher: {name}" for name in set(row["teacher_fallbacks"]))
+    return dict(sorted(counts.items()))
+
+
+def examples(table: Table, *, gained: bool) -> tuple[int, list[dict[str, Any]]]:
     """How many requests the student recalls at more (fewer) of the three K; the clearest."""
-    difference = measured.results["student"].at_k_mean - measured.results["static_best"].at_k_mean
-    difference = difference if gained else -difference
+    recalls = [table.of(n, "recall_at_k_mean") for n in ("student", "static_best")]
+    difference = recalls[0] - recalls[1] if gained else recalls[1] - recalls[0]
     places = [int(b) for b in np.argsort(-difference, kind="stable") if difference[b] > 0]
-    shown = tuple(_example(measured, b) for b in places[:EXAMPLES])
+    shown = [table.requests.row(b, named=True) for b in places[:EXAMPLES]]
     return len(places), shown
 
 
-@dataclass(frozen=True)
-class Quarter:
-    """A quarter of the requests, by the student's confidence."""
+def quarters(confidence: Array, kept: Hits) -> list[dict[str, float]]:
+    """Promised against kept, a quarter of the requests each, the least confident first.
 
-    n: int
-    confidence: float  # mean
-    good: float  # share whose regret is within epsilon: what confidence promises
-
-
-def confidence_quarters(measured: Measured, epsilon: float) -> tuple[Quarter, ...]:
-    """Promised against kept, least confident quarter first."""
-    confidence, good = measured.told.confidence, measured.regrets <= epsilon
+    `kept`: whose regret is within epsilon, which is what confidence promises; both [B].
+    """
     parts = np.array_split(np.argsort(confidence, kind="stable"), 4)
-    return tuple(
-        Quarter(len(part), float(confidence[part].mean()), float(good[part].mean()))
-        for part in parts
-        if len(part)
-    )
+    return [
+        {"n": len(p), "confidence": float(confidence[p].mean()), "kept": float(kept[p].mean())}
+        for p in parts
+        if len(p)
+    ]
 
 
-def budget_counts(measured: Measured) -> Mapping[int, tuple[int, int]]:
+def budget_counts(table: Table) -> Mapping[int, tuple[int, int]]:
     """Budget K to how many requests student and teacher gave it."""
-    student = [p.theta.budget for p in measured.told.predictions]
-    teacher = [a.theta.budget for a in measured.told.answers]
-    return {k: (student.count(k), teacher.count(k)) for k in sorted({*student, *teacher})}
+    mine, theirs = (
+        table.fact(name).struct.field("budget").to_list() for name in ("student", "teacher")
+    )
+    return {k: (mine.count(k), theirs.count(k)) for k in sorted({*mine, *theirs})}
 
 
 def _cascade_sentence(report: Report) -> str:
-    cascade, student = report.rows["cascade"], report.rows["student"]
-    teacher = report.rows["teacher"]
+    cascade, student, teacher = (report.rows[n] for n in ("cascade", "student", "teacher"))
     start = (
-        f"The teacher's full loop reaches {percent(teacher.recall_at_k.mean)} at "
-        f"{teacher.p50_ms:.0f} ms a request against {student.p50_ms:.0f} ms (p50)"
+        f"The teacher's full loop reaches {percent(teacher.recall)} at "
+        f"{teacher['p50_ms']:.0f} ms a request against {student['p50_ms']:.0f} ms (p50)"
     )
-    if cascade.fallback_rate == 0:
+    if cascade["fallback_rate"] == 0:
         return f"{start}; the cascade never asks it here, so its row equals the student's."
-    change = cascade.recall_at_k.mean - student.recall_at_k.mean
     return (
-        f"{start}; the cascade asks it on {percent(cascade.fallback_rate)} of the requests, "
-        f"which changes recall by {_signed(change)} points."
-    )
-
-
-def _example(measured: Measured, place: int) -> Example:
-    query = measured.queries[place]
-    return Example(
-        query=_shortened(query.text),
-        kind=query.kind or "",
-        title=_shortened(measured.titles[place]),
-        alpha=measured.told.predictions[place].theta.alpha,
-        text_rank=int(measured.text_ranks[place]),
-        mm_rank=int(measured.mm_ranks[place]),
+        f"{start}; the cascade asks it on {percent(cascade['fallback_rate'])} of the requests, "
+        f"which changes recall by {_signed(cascade.recall - student.recall)} points."
     )
 
 

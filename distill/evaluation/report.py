@@ -9,37 +9,62 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 from pydantic import JsonValue
 
-from adamroute.catalogue.folder import read_queries
+from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.known_queries import known_queries, outcome_source
+from adamroute.catalogue.known_queries import outcome_source
 from adamroute.catalogue.shop import Query, Shop
-from adamroute.config import Config, FoldConfig
-from adamroute.distill.evaluation.learned import agreement
-from adamroute.distill.evaluation.measure import CURVE_BUDGETS, Measured, measure, pool_measured
-from adamroute.distill.evaluation.outcomes import kind_slices, report_rows
-from adamroute.distill.evaluation.pages import Page, render
-from adamroute.distill.evaluation.pictures import Curves, draw_alphas, draw_curves, draw_routers
-from adamroute.distill.evaluation.schema import Report
-from adamroute.errors import ConfigError
-from adamroute.pipeline import BUILD, RANKS, REPORT, borrow, decided_by
-from adamroute.progress import Progress
-from adamroute.stages import (
-    Counts,
-    commit,
-    file_hash,
-    write_text,
+from adamroute.config import Config
+from adamroute.distill.evaluation.asked import (
+    asked_queries,
+    check_folds,
+    fold_configs,
+    told_as,
 )
+from adamroute.distill.evaluation.bench import Bench, open_bench
+from adamroute.distill.evaluation.metrics import AT_FIXED, COSTS, compared, kl_divergence
+from adamroute.distill.evaluation.pages import report_page
+from adamroute.distill.evaluation.pictures import Curves, draw_alphas, draw_curves, draw_routers
+from adamroute.distill.evaluation.routers import RouterEntry, measure, routers
+from adamroute.distill.evaluation.schema import Report, Row
+from adamroute.distill.evaluation.splits import CURVE_BUDGETS, Array
+from adamroute.distill.evaluation.summary import at_fixed, report_row
+from adamroute.distill.evaluation.table import RESULTS, Table, pooled
+from adamroute.distill.labels.targets import evidence_belief
+from adamroute.errors import ConfigError
+from adamroute.pipeline import LABEL, REPORT, RERANKER, TRAIN, decided_by
+from adamroute.progress import Progress
+from adamroute.stages import Counts, commit, file_hash, write_text
+from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.difficulty import Difficulty
+from adamroute.theta import Bins, Theta
 
-Stage = Callable[[Config, Progress], object]
+Refit = Callable[[Config, Progress], object]
+FOLDS = "folds"  # their folder, below the run's
 REPORT_JSON, REPORT_MD, REQUESTS = "report.json", "report.md", "requests.jsonl"
 SHARES = np.linspace(0.0, 1.0, 41)  # of requests sent to the teacher, for the third picture
+INNER = ("query", "title", "kl", "teacher_fallbacks", "user", "request")  # not in requests.jsonl
+
+MAYBE_EMPTY: Mapping[str, Any] = {  # columns that may hold nothing
+    "fallback": pl.String, "fallback_skipped": pl.String, "kl": pl.Float64,
+    "teacher_fallbacks": pl.List(pl.String),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Everything the report is made from."""
+
+    table: Table
+    versions: Mapping[str, str]  # stage to hash
 
 
 def run_report(
@@ -49,7 +74,7 @@ def run_report(
     queries: Path | None = None,
     folds: int | None = None,
     out: Path | None = None,
-    refit: Sequence[Stage] = (),
+    refit: Sequence[Refit] = (),
     command: str = "adamroute report CONFIG",
 ) -> Path:
     """Write the report and return the path of report.md.
@@ -59,27 +84,24 @@ def run_report(
     `out` the report stage's folder is used (folds have their own beside it), and nothing is done
     where it is fresh.
     """
-    if folds is not None and queries is not None:
-        raise ConfigError("report: --folds and --queries exclude each other. Give one of them")
-    if folds is not None and folds < 3:
-        raise ConfigError(f"report: --folds {folds}: train, calibration and test need one each")
-    stage = REPORT if folds is None else replace(REPORT, folder="folds/report")
+    check_folds(queries, folds)
 
     def make(folder: Path) -> Counts:
         shop = open_shop(config)
         if folds is None:
-            asked = _asked(config, shop, queries)
-            told_as, measured = _name(queries), measure(config, shop, asked, progress)
+            asked = asked_queries(config, shop, queries)
+            found = measure_run(config, shop, asked, progress, stored=queries is None)
         else:
-            told_as = f"all queries, {folds} folds over users"
-            measured = _folded(config, folds, refit, progress)
-        write_report(folder, config, shop, measured, told_as, command)
-        return {"requests": len(measured.queries)}
+            found = _folded(config, folds, refit, progress)
+        told = told_as(queries, folds)
+        write_report(folder, config, shop, found, queries=told, command=command)
+        return {"requests": len(found.table)}
 
     if out is not None:  # a folder of the user's, which may hold other files
         out.mkdir(parents=True, exist_ok=True)
         make(out)
         return out / REPORT_MD
+    stage = REPORT if folds is None else replace(REPORT, folder=f"{FOLDS}/report")
     options: dict[str, JsonValue] = {
         "folds": folds,
         "refitted": config.deciding(decided_by(REPORT)) if folds else None,
@@ -89,111 +111,182 @@ def run_report(
     return stage.path(config) / REPORT_MD
 
 
+def measure_run(
+    config: Config,
+    shop: Shop,
+    queries: Sequence[Query],
+    progress: Progress,
+    *,
+    stored: bool = True,
+) -> Measured:
+    """Measure all routers on `queries`; LabelError where there is nothing to measure on."""
+    index = load_index(config.stage("index"), config.encoders.threads)
+    bench = open_bench(
+        config, shop, index, queries, verb="report", stored=stored, progress=progress, together=1
+    )
+    bench.told  # noqa: B018 - first of all: it refuses parts that don't belong together
+    hashes = {stage.label: stage.hash(config) for stage in (LABEL, TRAIN, RERANKER)}
+    return measured(bench, {"index": index.hash, **hashes})
+
+
+def measured(bench: Bench, versions: Mapping[str, str]) -> Measured:
+    """All routers of the report on these requests."""
+    table = measure(bench, routers("report"), report_metrics)
+    return Measured(table.told(request_facts(bench)), versions)
+
+
+def request_facts(bench: Bench) -> pl.DataFrame:
+    """What each learned router said of every request, [B] rows."""
+    told, answers, known = bench.told, bench.taught({}), bench.known
+    grid = np.linspace(0.0, 1.0, bench.constants.bins.shape[0])
+    rows = [
+        {
+            "query": query.text,
+            "title": bench.index.titles[known.targets[b]],
+            "text_rank": int(known.text[b]),
+            "mm_rank": int(known.mm[b]),
+            "student": _plain(said.theta),
+            "student_mean_alpha": float(said.alpha_probs @ grid),
+            "bin_mass": said.bin_mass,
+            "linear_student": _plain(told.linear[b].theta),
+            "teacher": _plain(answer.theta),
+            "teacher_source": answer.source,
+            "confidence": float(told.confidence[b]),
+            "fallback": told.verdicts[b].fallback,
+            "fallback_skipped": told.verdicts[b].skipped,
+            "teacher_fallbacks": list(answer.fallbacks),
+            "kl": _kl(answer, said.alpha_probs, bench.constants.bins, bench.constants.lam),
+        }
+        for b, (query, said, answer) in enumerate(
+            zip(bench.queries, told.predictions, answers, strict=True)
+        )
+    ]
+    return pl.DataFrame(rows, schema_overrides=MAYBE_EMPTY)
+
+
+def report_metrics(router: RouterEntry) -> tuple[str, ...]:
+    """What the report needs to know of one router."""
+    curve = [f"recall@{k}" for k in CURVE_BUDGETS] if router.curve else []
+    regret = ["regret"] if router.name == "student" else []
+    return tuple(dict.fromkeys([*compared(), *AT_FIXED, *COSTS, *curve, *regret]))
+
+
 def write_report(
-    folder: Path, config: Config, shop: Shop, measured: Measured, queries: str, command: str
+    folder: Path, config: Config, shop: Shop, found: Measured, *, queries: str, command: str
 ) -> Report:
     """Write all files of the report into an existing folder."""
-    report = build_report(config, shop, measured, queries)
-    curves = _curves(report, measured)
+    table = found.table
+    report = build_report(config, shop, table, queries)
     write_text(folder / REPORT_JSON, report.model_dump_json(indent=2) + "\n")
-    alphas = np.array([p.theta.alpha for p in measured.told.predictions])
+    table.rows.write_parquet(folder / RESULTS)
     draw_routers(report, folder / "routers.png")
-    draw_alphas(alphas, [q.kind for q in measured.queries], folder / "alphas.png")
-    draw_curves(report, curves, folder / "curves.png")
-    rows = "".join(json.dumps(row) + "\n" for row in _request_rows(measured))
-    write_text(folder / REQUESTS, rows)
-    page = Page(report, measured, command, os.cpu_count() or 1, config.routing.epsilon)
-    write_text(folder / REPORT_MD, render(page))
+    draw_alphas(table, folder / "alphas.png")
+    draw_curves(report, curves(report, table), folder / "curves.png")
+    write_text(folder / REQUESTS, "".join(_lines(table.requests)))
+    page = report_page(
+        report, table, versions=found.versions, command=command, cpus=os.cpu_count() or 1,
+        epsilon=config.routing.epsilon,
+    )  # fmt: skip
+    write_text(folder / REPORT_MD, page)
     return report
 
 
-def build_report(config: Config, shop: Shop, measured: Measured, queries: str) -> Report:
+def build_report(config: Config, shop: Shop, table: Table, queries: str) -> Report:
     """report.json as a value."""
-    users = [q.user_id for q in measured.queries]
-    results = measured.results
+    names = routers("report")
     return Report(
         shop=shop.name,
         queries=queries,
-        n_queries=len(measured.queries),
-        n_users=len(set(users)),
+        n_queries=len(table),
+        n_users=len(set(table.users)),
         teacher_policy=config.teacher.policy,
         calibrated_on=outcome_source(shop),
         mean_budget=config.routing.mean_budget,
         commit=commit(),
-        rows=report_rows(results, users, config.seed),
-        agreement=agreement(measured.told, results["student"].recall, results["teacher"].recall),
-        slices={"kind": kind_slices(results, [q.kind for q in measured.queries])},
+        rows={name: report_row(table, name) for name in names},
+        agreement=agreement(table),
+        slices={
+            "kind": {
+                kind: {
+                    "n": len(part),
+                    **{name: Row({"recall_at_k": at_fixed(part, name)}) for name in names},
+                }
+                for kind, part in table.parts("kind").items()
+            }
+        },
     )
 
 
-def _asked(config: Config, shop: Shop, queries: Path | None) -> tuple[Query, ...]:
-    if queries is not None:
-        return read_queries(queries, shop.catalogue)
-    return known_queries(shop, config.stage("ranks"), "test")
+def agreement(table: Table) -> dict[str, float]:
+    """Student against teacher, each by its own theta; `kl` of the teacher's soft label, in nats.
+
+    Of the shares, `win` is where the student alone recalls the wanted item.
+    """
+    mine, theirs = (table.of(name, "recall") for name in ("student", "teacher"))
+    student, teacher = (
+        table.fact(name).struct.field("alpha").to_numpy() for name in ("student", "teacher")
+    )
+    kl = table.fact("kl").drop_nulls().to_numpy()
+    return {
+        "alpha_mae": float(np.abs(student - teacher).mean()),
+        "top_bin": float((np.round(student * 10) == np.round(teacher * 10)).mean()),
+        "kl": float(kl.mean()) if len(kl) else 0.0,
+        "budget_ratio": table.mean("student", "budget") / table.mean("teacher", "budget"),
+        "win": float((mine > theirs).mean()),
+        "tie": float((mine == theirs).mean()),
+        "loss": float((mine < theirs).mean()),
+        "calls_saved": table.mean("teacher", "llm_calls"),
+        "tokens_saved": table.mean("teacher", "tokens"),
+    }
 
 
-def _name(queries: Path | None) -> str:
-    return "test split" if queries is None else queries.name
-
-
-def _folded(config: Config, folds: int, refit: Sequence[Stage], progress: Progress) -> Measured:
-    """Refit and measure fold by fold; finished folds are found again by their manifests."""
-    if not refit:
-        raise ConfigError("report: --folds needs the stages to refit; call it by the command line")
-    parts = []
-    for number in range(folds):
-        progress.note(f"fold {number + 1} of {folds}")
-        home = _folds_home(config) / f"{number + 1}-of-{folds}"
-        part = config.model_copy(update={"out": home, "fold": FoldConfig(of=folds, number=number)})
-        borrow(part, config, BUILD, RANKS)
-        for stage in refit:
-            stage(part, progress)
-        shop = open_shop(part)
-        parts.append(measure(part, shop, shop.split("test"), progress))
-    return pool_measured(parts)
-
-
-def _folds_home(config: Config) -> Path:
-    return config.out / "folds"
-
-
-def _curves(report: Report, measured: Measured) -> Curves:
-    results, told = measured.results, measured.told
-    order = np.argsort(told.confidence, kind="stable")
-    student, teacher = (results[n].at_k_mean[order] for n in ("student", "teacher"))
+def curves(report: Report, table: Table) -> Curves:
+    """What the third picture shows."""
+    order = np.argsort(table.fact("confidence").to_numpy(), kind="stable")
+    student, teacher = (table.of(n, "recall_at_k_mean")[order] for n in ("student", "teacher"))
     counts = np.round(SHARES * len(order)).astype(np.int64)
     mixed = [(teacher[:c].sum() + student[c:].sum()) / len(order) for c in counts.tolist()]
-    rate = report.rows["cascade"].fallback_rate
+    rate = report.rows["cascade"].number("fallback_rate")
+    names = [f"recall@{k}" for k in CURVE_BUDGETS]
+    drawn = [name for name, router in routers("report").items() if router.curve]
     return Curves(
         budgets=CURVE_BUDGETS,
-        recall={name: values.mean(axis=0) for name, values in measured.curves.items()},
+        recall={name: table.values(name, *names).mean(axis=0) for name in drawn},
         sent=SHARES,
         cascade=np.array(mixed),
         operating=rate if rate > 0.0 else None,
     )
 
 
-def _request_rows(measured: Measured) -> Iterator[dict[str, object]]:
+def _plain(theta: Theta) -> dict[str, float]:
+    return {"alpha": theta.alpha, "budget": theta.budget}
+
+
+def _kl(answer: TeacherAnswer, probs: Array, bins: Bins, lam: float) -> float | None:
+    """Of the votes of the teacher's evidence for each alpha; None without evidence."""
+    if not answer.item_ids:
+        return None
+    belief = evidence_belief(answer.text_ranks, answer.mm_ranks, Difficulty(), bins, lam)
+    return float(kl_divergence(belief.votes[None], probs[None])[0])
+
+
+def _lines(requests: pl.DataFrame) -> Iterator[str]:
     """What each router said of every request, for a person who looks for one."""
-    told = measured.told
-    for b, query in enumerate(measured.queries):
-        prediction, answer, verdict = told.predictions[b], told.answers[b], told.verdicts[b]
-        grid = np.linspace(0.0, 1.0, len(prediction.alpha_probs))
-        yield {
-            "request_id": query.query_id,
-            "user_id": query.user_id,
-            "kind": query.kind,
-            "text_rank": int(measured.text_ranks[b]),
-            "mm_rank": int(measured.mm_ranks[b]),
-            "student": {"alpha": prediction.theta.alpha, "budget": prediction.theta.budget},
-            "student_mean_alpha": round(float(prediction.alpha_probs @ grid), 6),
-            "bin_mass": round(prediction.bin_mass, 6),
-            "linear_student": {
-                "alpha": told.linear_thetas[b].alpha, "budget": told.linear_thetas[b].budget,
-            },
-            "teacher": {"alpha": answer.theta.alpha, "budget": answer.theta.budget},
-            "teacher_source": answer.source,
-            "confidence": round(float(told.confidence[b]), 6),
-            "fallback": verdict.fallback,
-            "fallback_skipped": verdict.skipped,
-        }  # fmt: skip
+    for row in requests.iter_rows(named=True):
+        kept = {key: value for key, value in row.items() if key not in INNER}
+        told = {k: round(v, 6) if isinstance(v, float) else v for k, v in kept.items()}
+        names = {"request_id": row["request"], "user_id": row["user"]}
+        yield json.dumps({**names, **told, "kind": row["kind"] or None}) + "\n"
+
+
+def _folded(config: Config, folds: int, refit: Sequence[Refit], progress: Progress) -> Measured:
+    """Refit and measure fold by fold; finished folds are found again by their manifests."""
+    if not refit:
+        raise ConfigError("report: --folds needs the stages to refit; call it by the command line")
+    parts = []
+    for part in fold_configs(config, FOLDS, folds, progress):
+        for stage in refit:
+            stage(part, progress)
+        shop = open_shop(part)
+        parts.append(measure_run(part, shop, shop.split("test"), progress))
+    return pooled(parts)

@@ -1,153 +1,162 @@
-"""report.json, format 1, exactly as CONTRACTS states it: written and read through this model."""
+"""report.json, teacher.json and ablation.json, format 1: written and read through these models.
+
+Rows name routers and metrics as the registry and the dictionary do; no model repeats their names.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
-RouterName = Literal[
-    "text_only", "mm_only", "half", "static_best", "rrf", "linear_student", "kind_guessed",
-    "kind_known", "student", "cascade", "teacher", "random", "oracle",
-]  # fmt: skip
-ROUTERS: tuple[RouterName, ...] = (
-    "text_only", "mm_only", "half", "static_best", "rrf", "linear_student", "kind_guessed",
-    "kind_known", "student", "cascade", "teacher", "random", "oracle",
-)  # fmt: skip
-MetricName = Literal[
-    "recall", "recall_augmented", "recall_pessimistic", "hr@20", "hr@40", "ndcg@20", "ndcg@40",
-    "recall_at_k_mean",
-]  # fmt: skip
-METRICS: tuple[MetricName, ...] = (
-    "recall", "recall_augmented", "recall_pessimistic", "hr@20", "hr@40", "ndcg@20", "ndcg@40",
-    "recall_at_k_mean",
-)  # fmt: skip
-FIXED_BUDGETS: tuple[int, ...] = (20, 40, 100)
+from adamroute.distill.evaluation.metrics import compared
+from adamroute.distill.evaluation.routers import Group, routers
 
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Amount = Annotated[float, Field(ge=0.0)]
 Count = Annotated[int, Field(ge=0)]
 Interval = tuple[float, float]
+ABLATED: tuple[Group, ...] = ("ablation", "peer", "reference")
+REPORT_COLUMNS = (
+    "mean_budget", "mean_candidates", "fallback_rate", "llm_calls", "tokens", "p50_ms", "p95_ms",
+    "recall_at_k", "ci95", "minus_static_best",
+)  # fmt: skip
 
 
-class Part(BaseModel):
-    """Frozen, closed, and spoken by its aliases (`hr@20`)."""
+class Section(BaseModel):
+    """Frozen, closed, and without NaN."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        validate_by_name=True,
-        validate_by_alias=True,
-        serialize_by_alias=True,
-        allow_inf_nan=False,
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-def _named(key: str) -> Any:
-    """A field spoken as `key` in JSON; in Python by its own name, unlike `alias`."""
-    return Field(validation_alias=key, serialization_alias=key)
-
-
-class Difference(Part):
-    """A paired difference of two routers on the same requests."""
+class Difference(Section):
+    """A paired difference of two routers on the same requests, with its 95 % interval."""
 
     mean: float
-    ci95: Interval
+    ci95: Interval  # bootstrap over users
 
 
-class AtFixedBudget(Part):
-    """Recall with every router at the same K."""
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+ByName = (
+    dict[str, Finite] | dict[str, Interval] | dict[str, Difference] | dict[str, dict[str, Finite]]
+)
 
-    k20: Share = _named("20")
-    k40: Share = _named("40")
-    k100: Share = _named("100")
+
+class Row(RootModel[dict[str, Count | Finite | Interval | Difference | ByName]]):
+    """One router, or part of the requests: what is known of it by name, in the order of JSON."""
+
+    model_config = ConfigDict(frozen=True)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.root[name]
+
+    def number(self, name: str) -> float:
+        """One value."""
+        return float(self[name])
 
     @property
-    def mean(self) -> float:
-        """`recall_at_k_mean`: the three pooled."""
-        return (self.k20 + self.k40 + self.k100) / 3
+    def recall(self) -> float:
+        """At equal budgets: the mean over K = 20, 40, 100."""
+        at_k: Mapping[str, float] = self["recall_at_k"]
+        return sum(at_k.values()) / len(at_k)
+
+    def minus(self, base: str, metric: str) -> Difference:
+        """This router less the router `base`."""
+        found: Difference = self[f"minus_{base}"][metric]
+        return found
 
 
-class Row(Part):
-    """One router. Intervals: paired bootstrap over users."""
-
-    recall: Share
-    recall_augmented: Share
-    recall_pessimistic: Share
-    hr20: Share = _named("hr@20")
-    hr40: Share = _named("hr@40")
-    ndcg20: Share = _named("ndcg@20")
-    ndcg40: Share = _named("ndcg@40")
-    mean_budget: Amount
-    mean_candidates: Amount
-    fallback_rate: Share
-    llm_calls: Amount
-    tokens: Amount
-    p50_ms: Amount
-    p95_ms: Amount
-    recall_at_k: AtFixedBudget
-    ci95: dict[MetricName, Interval]
-    minus_static_best: dict[MetricName, Difference]
+Rows = dict[str, Row]
 
 
-class Agreement(Part):
-    """Student against teacher on the same requests."""
-
-    alpha_mae: Share  # mean |alpha_student - alpha_teacher|
-    top_bin: Share  # requests on which both choose the same alpha bin
-    kl: Amount  # KL(teacher's soft label || student), marginals over alpha, in nats
-    budget_ratio: Amount  # mean K of the student over mean K of the teacher
-    win: Share  # the student recalls the target and the teacher does not, each by its own theta
-    tie: Share
-    loss: Share
-    calls_saved: float  # LLM calls a request
-    tokens_saved: float
-
-
-class SliceRow(Part):
-    """One router on part of the requests."""
-
-    recall_at_k: AtFixedBudget
-
-
-class Slice(Part):
-    """Part of the requests."""
-
-    n: Count
-    text_only: SliceRow
-    mm_only: SliceRow
-    half: SliceRow
-    static_best: SliceRow
-    rrf: SliceRow
-    linear_student: SliceRow
-    kind_guessed: SliceRow
-    kind_known: SliceRow
-    student: SliceRow
-    cascade: SliceRow
-    teacher: SliceRow
-    random: SliceRow
-    oracle: SliceRow
-
-
-class Report(Part):
-    """The whole of report.json."""
+class Heading(Section):
+    """What every file begins with."""
 
     format: Literal[1] = 1
     shop: str
     queries: str  # "test split", or what was asked for instead
     n_queries: Count
     n_users: Count
+
+
+class Report(Heading):
+    """The whole of report.json."""
+
     teacher_policy: str
     calibrated_on: Literal["outcomes", "synthetic"]
     mean_budget: Amount  # what the operator asked for
     commit: str
-    rows: dict[RouterName, Row]
-    agreement: Agreement
-    slices: dict[Literal["kind"], dict[str, Slice]]
+    rows: Rows
+    agreement: dict[str, float]  # student against teacher on the same requests
+    slices: dict[Literal["kind"], dict[str, dict[str, Count | Row]]]  # `n`, then the routers
 
     @model_validator(mode="after")
-    def _all_rows(self) -> Report:
-        missing = [name for name in ROUTERS if name not in self.rows]
-        if missing:
-            raise ValueError(f"rows missing: {', '.join(missing)}")
+    def _whole(self) -> Report:
+        check_names(self.rows, routers("report"), "rows")
+        wanted = {*compared(), *REPORT_COLUMNS} - {"recall_at_k_mean"}
+        for name, row in self.rows.items():
+            check_names(row.root, wanted, f"columns of {name}")
         return self
+
+
+class TeacherReport(Heading):
+    """The whole of teacher.json."""
+
+    policy: str
+    mean_budget: Amount  # what the operator asked for
+    commit: str
+    rows: Rows
+    minus: dict[str, dict[str, Difference]]  # teacher minus these
+    gain_share: float | None  # teacher's gain over static_best by kind_known's; None without one
+    regret: Amount  # mean routing regret, in soft recall at the teacher's own K
+    recall: Amount  # by the teacher's own alpha and K
+    teacher_budget: Amount  # mean of its own K
+    hardness: dict[str, Row]  # by branch; empty where nothing was rewritten
+    slices: dict[str, Rows]
+    no_evidence: Amount  # share of requests whose answer is the prior
+    fallbacks: dict[str, Amount]  # name to the share of requests on which it happened
+    costs: dict[str, Amount | None]  # means a request; `ms` is None where texts were remembered
+
+    @model_validator(mode="after")
+    def _whole(self) -> TeacherReport:
+        check_names(self.rows, routers("teacher"), "rows")
+        return self
+
+
+class OtherRun(Section):
+    """A run that the config lists beside this one; `row` is null where it is not built."""
+
+    name: str
+    config: str
+    text_encoder: str
+    multimodal_encoder: str
+    policy: str
+    row: Row | None
+    static_best: Row | None
+    not_built: str  # what to run, "" where there is a row
+
+
+class Ablation(Heading):
+    """The whole of ablation.json."""
+
+    tau: Count
+    fixed_budget: Count  # K of peers and references
+    linear_weight: Amount  # share of text in the linear fusion, fitted on train and calibration
+    commit: str
+    rows: Rows
+    encoders: tuple[OtherRun, ...]
+    policies: tuple[OtherRun, ...]
+    sweep: tuple[Row, ...]  # alpha, budget, recall, ndcg20 of one fixed theta for all requests
+
+    @model_validator(mode="after")
+    def _whole(self) -> Ablation:
+        check_names(self.rows, routers(*ABLATED), "rows")
+        return self
+
+
+def check_names(found: Iterable[str], wanted: Iterable[str], what: str) -> None:
+    """ValueError where names are missing or none that the registry knows."""
+    names, known = {*found}, {*wanted}
+    if names != known:
+        missing, strange = sorted(known - names), sorted(names - known)
+        raise ValueError(f"{what} missing: {', '.join(missing)}; not known: {', '.join(strange)}")

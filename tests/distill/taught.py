@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
-from adamroute.catalogue.shop import Query
-from adamroute.distill.evaluation.teaching.measure import Ranks, Taught
-from adamroute.distill.evaluation.teaching.schema import ROWS
+from adamroute.distill.evaluation.pictures import Ranks
+from adamroute.distill.evaluation.routers import routers
+from adamroute.distill.evaluation.table import Table
+from adamroute.distill.evaluation.teacher_report import Taught
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.theta import Theta
 
 TEACHER = [[1, 1, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]]  # 8 of 12
 STATIC = [[1, 1, 1], [0, 0, 1], [0, 0, 0], [0, 1, 1]]  # 6 of 12
 KNOWN = [[1, 1, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]]  # 9 of 12
+AT_K = {"teacher": TEACHER, "static_best": STATIC, "kind_known": KNOWN, "oracle": KNOWN}
 
 
 def answer(request_id: str, steps: int, *fallbacks: str) -> TeacherAnswer:
@@ -30,28 +33,47 @@ def answer(request_id: str, steps: int, *fallbacks: str) -> TeacherAnswer:
     )
 
 
-def taught() -> Taught:
-    rows = {"teacher": TEACHER, "static_best": STATIC, "kind_known": KNOWN, "oracle": KNOWN}
-    kinds = ("visual", "visual", "functional", None)
-    return Taught(
-        queries=tuple(
-            Query(f"q{b}", f"u{b // 2}", "a | b", "item", kind, "test")
-            for b, kind in enumerate(kinds)
-        ),
-        answers=(
-            answer("q0", 2, "no_neighbours", "no_neighbours"),
-            answer("q1", 2),
-            answer("q2", 1, "no_neighbours", "odd|name"),
-            answer("q3", 0),
-        ),
-        liked=np.array([0, 3, 5, 40]),
-        at_k={name: np.array(rows.get(name, STATIC), np.float64) for name in ROWS},
-        recall=np.array([1.0, 1.0, 0.0, 1.0]),
-        regrets=np.array([0.0, 0.1, 0.3, 0.0]),
-        ranks=Ranks(
-            pseudo_text=np.array([1.0, 1.0, 2.0, 4.0]),
-            pseudo_mm=np.array([1.0, 1.0, 1.0, 1.0]),
-            real_text=np.array([3.0, 3.0, 6.0, 12.0]),
-            real_mm=np.array([5.0, 9.0]),
-        ),
+def table() -> Table:
+    requests = pl.DataFrame(
+        {
+            "request": ["q0", "q1", "q2", "q3"],
+            "user": ["u0", "u0", "u1", "u1"],
+            "kind": ["visual", "visual", "functional", ""],
+            "history": ["0", "3 to 5", "3 to 5", "21 and more"],
+            "steps": ["2", "2", "1", "0"],
+            "unproved": [False, False, False, True],
+            "fallbacks": [["no_neighbours"], [], ["no_neighbours", "odd|name"], []],
+            "ms": [8.0] * 4,
+        }
     )
+    own: dict[str, list[float]] = {
+        "recall": [1.0, 1.0, 0.0, 1.0], "regret": [0.0, 0.1, 0.3, 0.0], "budget": [40.0] * 4,
+        "llm_calls": [0.0] * 4, "tokens": [0.0] * 4,
+    }  # fmt: skip
+    rows = [
+        (name, request, metric, value)
+        for name in routers("teacher")
+        for metric, values in {**columns(AT_K.get(name, STATIC)), **own}.items()
+        for request, value in zip(requests["request"], values, strict=True)
+    ]
+    named = pl.DataFrame(rows, schema=["router", "request", "metric", "value"], orient="row")
+    return Table(named, requests, seed=0)
+
+
+def columns(at_k: list[list[int]]) -> dict[str, list[float]]:
+    found = np.array(at_k, np.float64)
+    names = ("recall@20", "recall@40", "recall@100")
+    return {
+        **dict(zip(names, found.T.tolist(), strict=True)),
+        "recall_at_k_mean": found.mean(axis=1).tolist(),
+    }
+
+
+def taught() -> Taught:
+    ranks = Ranks(
+        pseudo_text=np.array([1.0, 1.0, 2.0, 4.0]),
+        pseudo_mm=np.array([1.0, 1.0, 1.0, 1.0]),
+        real_text=np.array([3.0, 3.0, 6.0, 12.0]),
+        real_mm=np.array([5.0, 9.0]),
+    )
+    return Taught(table(), ranks)

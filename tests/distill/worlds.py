@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
-from adamroute.catalogue.request import PreferenceProfile
-from adamroute.catalogue.shop import Query
-from adamroute.distill.evaluation.answering import Desk
-from adamroute.distill.evaluation.learned import Told, learned_choices
-from adamroute.distill.evaluation.measure import CURVE_BUDGETS, CURVES, Measured
-from adamroute.distill.evaluation.outcomes import baseline_choices, fusion_outcomes, outcomes
+from adamroute.catalogue.request import PreferenceProfile, Request
+from adamroute.catalogue.shop import Catalogue, Query, Shop
+from adamroute.config import Config
+from adamroute.distill.evaluation.bench import Bench, path_facts
+from adamroute.distill.evaluation.desk import Desk
+from adamroute.distill.evaluation.learned import Told
+from adamroute.distill.evaluation.report import Measured, measured
 from adamroute.llm.chat import Call
+from adamroute.recommender.steps import Prepared, Steps
 from adamroute.reranking.features import FEATURES, Asked
-from adamroute.reranking.reranker import OrdinalReranker
+from adamroute.reranking.reranker import OrdinalReranker, Reranker
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
-from adamroute.retrieval.item_facts import ItemFacts, item_facts
 from adamroute.retrieval.ranks import QueryRanks
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.policy_string import Verdict
 from adamroute.routing.student import Prediction
+from adamroute.store import Snapshot
 from adamroute.teacher.answer import TeacherAnswer, TraceStep
+from adamroute.teacher.constants import TeacherFile
+from adamroute.teacher.context import Context, Contexts
 from adamroute.theta import ALPHAS, Theta
+from tests.distill.market import market_index
 
 N, B, D = 150, 40, 6
 INTENTS = ("functional", "mixed", "visual")
+CONSTANTS = TeacherFile(
+    tau=80, lam=0.1, text_factor=1.0, mm_factor=1.0, static_alpha=0.5, static_budget=40,
+    time="none",
+)  # fmt: skip
 
 
 def unit(rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -34,20 +45,32 @@ def unit(rng: np.random.Generator, rows: int) -> np.ndarray:
 
 
 @cache
-def items() -> tuple[DualRetriever, ItemFacts]:
+def index() -> SearchIndex:
     rng = np.random.default_rng(1)
     text, mm = unit(rng, N), unit(rng, N)
     text[1], mm[1] = text[0], mm[0]  # a pair that no measure can tell apart
-    facts = item_facts(
-        text, ["a thing"] * N, ["rug", "lamp", "sofa"] * (N // 3), [{"colour": "red"}] * N
+    encoders = market_index()
+    return SearchIndex(
+        manifest=encoders.manifest,
+        ids=tuple(f"item{row}" for row in range(N)),
+        titles=("A rug",) * N,
+        texts=("a thing",) * N,
+        profile_texts=("a thing",) * N,
+        categories=("rug", "lamp", "sofa") * (N // 3),
+        images=(None,) * N,
+        visual=({"colour": "red"},) * N,
+        text_vectors=text,
+        mm_vectors=mm,
+        text_encoder=encoders.text_encoder,
+        mm_encoder=encoders.mm_encoder,
+        recall=DualRetriever(BranchIndex(text), BranchIndex(mm)),
     )
-    return DualRetriever(BranchIndex(text), BranchIndex(mm)), facts
 
 
 @cache
 def requests(seed: int = 2) -> QueryRanks:
     rng = np.random.default_rng(seed)
-    recall, _ = items()
+    recall = index().recall
     targets = rng.integers(0, N, B)
     targets[0] = 0
     text, mm = unit(rng, B), unit(rng, B)
@@ -71,26 +94,55 @@ def requests(seed: int = 2) -> QueryRanks:
     )
 
 
-def desk(known: QueryRanks, collaborative: tuple[int, ...] = ()) -> Desk:
-    recall, facts = items()
+def queries(known: QueryRanks) -> tuple[Query, ...]:
+    return tuple(
+        Query(i, u, "a | red\nrug", f"item{t}", k, "test")
+        for i, u, t, k in zip(
+            known.request_ids, known.users, known.targets, known.kinds, strict=True
+        )
+    )
+
+
+def config(**settings: object) -> Config:
+    return Config.model_validate({"name": "small", "shop": "shop", "out": "out", **settings})
+
+
+def prepared(known: QueryRanks, collaborative: tuple[int, ...] = ()) -> list[Prepared]:
+    nothing, nobody = np.zeros((3, D), np.float32), np.array([], np.int64)
+    profile = PreferenceProfile()
+    return [
+        Prepared(
+            context=Context(Request(name, "u", "red", ()), vector, profile, (), ()),
+            mm_vector=known.mm_vectors[b],
+            asked=Asked("red", vector, profile, nothing, nobody),
+            collaborative=collaborative,
+        )
+        for b, (name, vector) in enumerate(zip(known.request_ids, known.text_vectors, strict=True))
+    ]
+
+
+def by_best_rank() -> OrdinalReranker:
+    """A re-ranker that goes by the better of both ranks."""
     weights = np.zeros(len(FEATURES))
     weights[FEATURES.index("log_best_rank")] = -1.0
-    scorer = OrdinalReranker(
+    return OrdinalReranker(
         mean=np.zeros(len(FEATURES)),
         scale=np.ones(len(FEATURES)),
         weights=weights,
         thresholds=np.array([-4.0, -3.0, -2.0, -1.0]),
     )
-    nothing, nobody = np.zeros((3, D), np.float32), np.array([], np.int64)
-    asked = [Asked("red", v, PreferenceProfile(), nothing, nobody) for v in known.text_vectors]
-    return Desk(
-        recall=recall,
-        facts=facts,
-        scorer=scorer,
-        known=known,
-        asked=asked,
-        collaborative=[collaborative] * len(known),
-    )
+
+
+def steps(settings: Config | None = None) -> Steps:
+    facts = path_facts(settings or config(), CONSTANTS)
+    return Steps(Contexts(index(), Snapshot(()), 5, 5), facts)
+
+
+def desk(
+    known: QueryRanks, collaborative: tuple[int, ...] = (), reranker: Reranker | None = None
+) -> Desk:
+    many = prepared(known, collaborative)
+    return Desk(steps(), reranker or by_best_rank(), many, known.targets)
 
 
 _CALL = Call("start@0", prompt_tokens=10, reply_tokens=5, ms=1.0)
@@ -109,68 +161,63 @@ _TWO_CALLS = TraceStep(
 )
 
 
+def taught(known: QueryRanks) -> tuple[TeacherAnswer, ...]:
+    """A teacher that always says half; of the first request it has no evidence."""
+    return tuple(
+        TeacherAnswer(
+            request_id=request_id,
+            theta=Theta(0.5, 80),
+            theta0=Theta(0.5, 40),
+            source="teacher",
+            item_ids=("i",) if b else (),
+            text_ranks=(3,) if b else (),
+            mm_ranks=(5,) if b else (),
+            steps=(_TWO_CALLS,),
+            fallbacks=("no_neighbours",),
+            ms=7.0,
+        )
+        for b, request_id in enumerate(known.request_ids)
+    )
+
+
 def told(known: QueryRanks) -> Told:
-    """A student that hears the kind, a teacher that always says half, every fifth one sent."""
+    """A student that hears the kind, every fifth request sent to the teacher."""
     alpha = {"functional": 0.8, "mixed": 0.4, "visual": 0.1}
-    predictions, answers, verdicts = [], [], []
+    predictions, verdicts = [], []
     for b, kind in enumerate(known.kinds):
         probs = np.full(len(ALPHAS), 0.05)
         probs[round(alpha[str(kind)] * 10)] = 0.5
         theta = Theta(alpha[str(kind)], 40)
         predictions.append(Prediction(probs, np.array([0.2, 0.8]), theta, 0.99))
-        answers.append(
-            TeacherAnswer(
-                request_id=known.request_ids[b],
-                theta=Theta(0.5, 80),
-                theta0=Theta(0.5, 40),
-                source="teacher",
-                item_ids=("i",),
-                text_ranks=(3,),
-                mm_ranks=(5,),
-                steps=(_TWO_CALLS,),
-                fallbacks=("no_neighbours",),
-                ms=7.0,
-            )
-        )
         verdicts.append(Verdict(b % 5 == 0, "low_confidence" if b % 5 == 0 else None))
-    soft = np.full((len(known), len(ALPHAS)), 1 / len(ALPHAS))
-    soft[0] = np.nan
+    n = len(known)
     return Told(
-        predictions=tuple(predictions),
-        student_ms=np.full(len(known), 3.0),
-        linear_thetas=tuple(Theta(0.3, 40) for _ in predictions),
-        linear_ms=np.full(len(known), 0.1),
-        answers=tuple(answers),
-        confidence=np.linspace(0.2, 0.9, len(known)),
-        verdicts=tuple(verdicts),
-        teacher_soft=soft,
+        predictions=predictions,
+        student_ms=np.full(n, 3.0),
+        linear=[Prediction(ALPHAS_ALIKE, np.array([0.2, 0.8]), Theta(0.3, 40), 1.0)] * n,
+        linear_ms=np.full(n, 0.1),
+        confidence=np.linspace(0.2, 0.9, n),
+        verdicts=verdicts,
     )
+
+
+ALPHAS_ALIKE = np.full(len(ALPHAS), 1 / len(ALPHAS))
+
+
+def bench(known: QueryRanks | None = None, collaborative: tuple[int, ...] = (5, 9)) -> Bench:
+    """The world as a report finds a finished run; nothing is read from a folder."""
+    known = requests() if known is None else known
+    fit = requests(3)
+    shop = Shop("small_shop", Path("shop"), Catalogue(()), {}, queries(known), "none")
+    world = Bench(config(), shop, index(), queries(known), known, queries(fit), fit)
+    world.constants, world.told, world.encode_ms = CONSTANTS, told(known), np.full(B, 2.0)
+    world.prepared = prepared(known, collaborative)
+    world.reranker = by_best_rank()
+    world.contexts = steps().contexts
+    world.taught_answers[repr({})] = taught(known)
+    return world
 
 
 @cache
-def measured() -> Measured:
-    known, fit = requests(), requests(3)
-    answers = told(known)
-    rng = np.random.default_rng(0)
-    choices = {**baseline_choices(fit, known, 40, rng), **learned_choices(answers)}
-    encode_ms = np.full(len(known), 2.0)
-    at = desk(known, (5, 9))
-    results = {name: outcomes(known, choice, at, encode_ms) for name, choice in choices.items()}
-    results["rrf"] = fusion_outcomes(known, 40, at, encode_ms)
-    rise = np.linspace(0.3, 0.9, len(CURVE_BUDGETS))
-    return Measured(
-        queries=tuple(
-            Query(i, u, "a | red\nrug", f"item{t}", k, "test")
-            for i, u, t, k in zip(
-                known.request_ids, known.users, known.targets, known.kinds, strict=True
-            )
-        ),
-        text_ranks=known.text,
-        mm_ranks=known.mm,
-        told=answers,
-        results=results,
-        curves={name: np.tile(rise, (len(known), 1)) for name in CURVES},
-        regrets=np.linspace(0.5, 0.0, len(known)),
-        titles=("A rug",) * len(known),
-        versions={"index": "abc"},
-    )
+def measured_world() -> Measured:
+    return measured(bench(), {"index": "abc"})

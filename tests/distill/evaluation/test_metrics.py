@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score
 
-from adamroute.distill.evaluation.metrics import auc, hr_at, intervals, kl_divergence, ndcg_at
+from adamroute.distill.evaluation.metrics import auc, hr_at, kl_divergence, ndcg_at, placed
 
 RANKS = np.array([1.0, 2.0, 3.0, 20.0, 21.0, np.inf])
 
@@ -32,11 +35,30 @@ def test_kl_is_zero_for_equals_and_the_sum_of_p_log_ratio_otherwise() -> None:
     assert kl_divergence(truth, guess) == pytest.approx([0.0, 1.0 * np.log(1.0 / 0.25)])
 
 
-def test_intervals_hold_the_mean_and_shrink_to_a_point_where_users_agree() -> None:
-    columns = np.stack([np.tile([0.0, 1.0], 50), np.ones(100)], axis=1)
-    users = [f"u{i // 2}" for i in range(100)]  # every user has one hit and one miss
-    assert intervals(columns, users, 0) == ((0.5, 0.5), (1.0, 1.0))
-    alone = [f"u{i}" for i in range(100)]
-    (low, high), _ = intervals(columns, alone, 0)
-    assert low < 0.5 < high
-    assert high - low == pytest.approx(2 * 1.96 * 0.5 / np.sqrt(100), rel=0.1)
+places = st.lists(st.integers(1, 60) | st.just(float("inf")), min_size=1, max_size=30).map(
+    lambda values: np.array(values, np.float64)
+)
+
+
+@given(places)
+def test_metrics_of_places_lie_in_order(found: np.ndarray) -> None:
+    mean = {name: of(found).mean() for name, of in placed().items()}
+    assert 0.0 <= mean["ndcg@20"] <= mean["hr@20"] <= mean["hr@40"] <= 1.0
+    assert mean["ndcg@20"] <= mean["ndcg@40"] <= mean["hr@40"]
+
+
+@given(places)
+def test_one_place_nearer_never_lowers_a_metric(found: np.ndarray) -> None:
+    nearer = np.maximum(found - 1.0, 1.0)
+    assert all(np.all(of(nearer) >= of(found)) for of in placed().values())
+
+
+@given(st.permutations(range(25)), st.integers(0, 24))
+def test_ndcg_is_that_of_scikit_learn_where_one_item_is_relevant(
+    order: list[int], target: int
+) -> None:
+    values = np.array(order, np.float64)
+    truth = np.zeros((1, 25))
+    truth[0, target] = 1.0
+    place = np.array([1.0 + (values > values[target]).sum()])
+    assert ndcg_at(place, 20)[0] == pytest.approx(ndcg_score(truth, values[None], k=20))

@@ -1,77 +1,89 @@
-"""The report's rows on a small world of real FAISS branches."""
+"""Routers' answers and what comes of them, on a small world of real FAISS branches."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from adamroute.distill.evaluation.baselines import hits_by_alpha
-from adamroute.distill.evaluation.outcomes import (
-    baseline_choices,
-    chosen,
-    fusion_outcomes,
-    kind_slices,
-    outcomes,
-    pool,
-    report_rows,
-)
-from adamroute.distill.evaluation.schema import FIXED_BUDGETS, METRICS, ROUTERS
+from adamroute.distill.evaluation.metrics import METRICS
+from adamroute.distill.evaluation.outcomes import Answers, listed, split
+from adamroute.distill.evaluation.rankings import rank_fusion
+from adamroute.distill.evaluation.report import build_report
+from adamroute.distill.evaluation.routers import routers
+from adamroute.distill.evaluation.schema import Report, Row
+from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array, hits_by_alpha
+from adamroute.distill.evaluation.table import Table
 from adamroute.reranking.features import ranking_case
 from adamroute.reranking.reranker import expected_grade
 from adamroute.retrieval.replay import recalled
 from adamroute.theta import Theta
-from tests.distill.worlds import B, desk, items, measured, requests
+from tests.distill.worlds import (
+    B,
+    bench,
+    by_best_rank,
+    desk,
+    index,
+    measured_world,
+    prepared,
+    requests,
+)
 
-ZERO = np.zeros(B)
+AT_K = ("recall@20", "recall@40", "recall@100")
 
 
-def test_recall_of_a_choice_is_that_of_replay_and_of_real_recall() -> None:
+def values(answers: Answers, name: str) -> Array:
+    return METRICS[name].values(answers)
+
+
+def fixed(alpha: float, budget: float, collaborative: tuple[int, ...] = ()) -> Answers:
+    world = bench(collaborative=collaborative)
+    return split(world, np.full((1, B), alpha), np.full((1, B), budget))
+
+
+def test_recall_of_a_choice_is_that_of_replay_and_of_real_retrieval() -> None:
     known = requests()
-    alphas = np.linspace(0, 1, B)
-    found = outcomes(known, chosen(alphas, np.full(B, 20.0)), desk(known), ZERO)
-    recall, _ = items()
+    alphas = np.linspace(0, 1, B)[None]
+    found = split(bench(collaborative=()), alphas, np.full((1, B), 20.0))
+    recall, candidates = values(found, "recall"), values(found, "candidates")
     for b in range(B):
-        theta = Theta(float(alphas[b]), 20)
-        assert found.recall[b] == recalled(known.text[[b]], known.mm[[b]], theta)[0]
-        rows = recall.search(known.text_vectors[b], known.mm_vectors[b], theta).rows
-        assert found.recall[b] == (known.targets[b] in rows)
-        assert found.candidates[b] == len(rows)
+        theta = Theta(float(alphas[0, b]), 20)
+        assert recall[b] == recalled(known.text[[b]], known.mm[[b]], theta)[0]
+        rows = index().recall.search(known.text_vectors[b], known.mm_vectors[b], theta).rows
+        assert recall[b] == (known.targets[b] in rows)
+        assert candidates[b] == len(rows)
 
 
 def test_collaborative_items_count_only_as_augmented_recall() -> None:
     known = requests()
     target = int(known.targets[3])
-    choice = chosen(np.full(B, 0.5), np.full(B, 1.0))
-    without = outcomes(known, choice, desk(known), ZERO)
-    brought = outcomes(known, choice, desk(known, (target,)), ZERO)
-    assert np.array_equal(without.recall, brought.recall)
-    assert np.array_equal(without.candidates, brought.candidates)
-    assert without.recall_augmented.sum() == without.recall.sum()
-    gained = np.flatnonzero(brought.recall_augmented > without.recall_augmented)
-    same = np.flatnonzero((known.targets == target) & (without.recall == 0))
-    assert gained.tolist() == same.tolist()
+    without, brought = fixed(0.5, 1.0), fixed(0.5, 1.0, (target,))
+    for name in ("recall", "candidates"):
+        assert np.array_equal(values(without, name), values(brought, name))
+    assert values(without, "recall_augmented").sum() == values(without, "recall").sum()
+    more = values(brought, "recall_augmented") > values(without, "recall_augmented")
+    same = np.flatnonzero((known.targets == target) & (values(without, "recall") == 0))
+    assert np.flatnonzero(more).tolist() == same.tolist()
 
 
 def test_losing_ties_never_helps_and_hurts_the_item_with_a_twin() -> None:
     known = requests()  # request 0 asks for item 0, which item 1 equals in both branches
     assert known.text_worst[0] == known.text[0] + 1
     assert known.mm_worst[0] == known.mm[0] + 1
-    alphas, budgets = np.full(B, 1.0), np.full(B, float(known.text[0]))
-    found = outcomes(known, chosen(alphas, budgets), desk(known), ZERO)
-    assert (found.recall[0], found.recall_pessimistic[0]) == (1.0, 0.0)
-    assert np.all(found.recall_pessimistic <= found.recall)
+    found = fixed(1.0, float(known.text[0]))
+    recall, worst = values(found, "recall"), values(found, "recall_pessimistic")
+    assert (recall[0], worst[0]) == (1.0, 0.0)
+    assert np.all(worst <= recall)
 
 
-def test_the_place_after_scoring_counts_every_tie_as_lost() -> None:
+def test_the_place_in_the_answer_counts_every_tie_as_lost() -> None:
     known = requests()
-    at = desk(known)
     theta = Theta(0.5, 200)
-    served = at.serve(0, theta)
-    recall, facts = items()
-    found = recall.search(known.text_vectors[0], known.mm_vectors[0], theta)
-    values = expected_grade(at._scorer.score(ranking_case(found, at._asked[0], facts)))
-    own = values[found.rows == 0][0]
-    assert served.rank == 1 + sum(values > own + 1e-9) + sum(abs(values - own) <= 1e-9) - 1
+    served = desk(known).serve(0, theta)
+    found = index().recall.search(known.text_vectors[0], known.mm_vectors[0], theta)
+    case = ranking_case(found, prepared(known)[0].asked, index().facts)
+    grades = expected_grade(by_best_rank().score(case))
+    own = grades[found.rows == 0][0]
+    assert served.rank == 1 + sum(grades > own + 1e-9) + sum(abs(grades - own) <= 1e-9) - 1
     assert served.rank >= 2  # the twin
 
 
@@ -82,87 +94,84 @@ def test_an_item_that_is_no_candidate_has_no_place() -> None:
 
 
 def test_fusion_is_served_with_its_first_k_rows_only() -> None:
-    known = requests()
-    found = fusion_outcomes(known, 20, desk(known), ZERO)
-    assert np.all(found.candidates == 20)
-    assert np.all((found.hr20 == 1) == (found.recall == 1))  # 20 candidates: recalled is a hit
+    found = listed(bench(collaborative=()), rank_fusion(requests(), 20))
+    assert np.all(values(found, "candidates") == 20)
+    assert np.array_equal(values(found, "hr@20"), values(found, "recall"))  # 20 candidates
 
 
 def test_refitted_baselines_take_the_best_alpha_of_each_k() -> None:
-    known, fit = requests(), requests(3)
-    choices = baseline_choices(fit, known, 40, np.random.default_rng(0))
+    world, fit, known = bench(), requests(3), requests()
+    static, names = routers("report")["static_best"].choose(world), routers("report")
     for k in FIXED_BUDGETS:
         counts = hits_by_alpha(k, fit.text, fit.mm).sum(axis=1)
-        alpha = float(choices["static_best"].fixed[k][0, 0])
-        assert counts[round(alpha * 10)] == counts.max()
-    assert choices["random"].alphas.shape == (20, B)
-    assert set(choices["half"].alphas[0].tolist()) == {0.5}
+        best = [n / 10 for n in np.flatnonzero(counts == counts.max())]
+        hits = static.hits_at(k)[0].tolist()
+        assert any(recalled(known.text, known.mm, Theta(a, k)).tolist() == hits for a in best)
+    assert names["random"].choose(world).alphas.shape == (20, B)
+    assert set(names["half"].choose(world).alphas[0].tolist()) == {0.5}
+
+
+def test_random_alphas_are_seeded() -> None:
+    assert np.array_equal(bench().random, bench().random)
 
 
 def test_kinds_of_the_reported_requests_move_kind_known_alone() -> None:
-    known, fit = requests(), requests(3)
+    known = requests()
     shuffled = replace(known, kinds=tuple(reversed(known.kinds)))
-    seeds = [np.random.default_rng(0), np.random.default_rng(0)]
-    before, after = (
-        baseline_choices(fit, k, 40, rng) for k, rng in zip((known, shuffled), seeds, strict=True)
-    )
-    moved = {n for n in before if not np.array_equal(before[n].alphas, after[n].alphas)}
+    moved = set()
+    for name, router in routers("report").items():
+        if name not in ("student", "linear_student", "cascade", "teacher", "rrf"):
+            before, after = (router.choose(bench(k)).alphas for k in (known, shuffled))
+            moved |= {name} if not np.array_equal(before, after) else set()
     assert moved <= {"kind_known"}
 
 
 def test_rows_hold_means_and_paired_differences_to_the_best_fixed_split() -> None:
-    results = measured().results
-    rows = report_rows(results, requests().users, seed=0)
-    assert tuple(rows) == ROUTERS
-    student, static = results["student"], results["static_best"]
+    table = measured_world().table
+    rows = report_of(table).rows
+    assert tuple(rows) == tuple(routers("report"))
+    student, static = (table.values(n, *AT_K) for n in ("student", "static_best"))
     row = rows["student"]
-    assert row.recall == pytest.approx(sum(student.recall) / B)
-    assert row.recall_at_k.k40 == pytest.approx(sum(student.at_k[:, 1]) / B)
-    difference = row.minus_static_best["recall_at_k_mean"]
-    assert difference.mean == pytest.approx(
-        (student.at_k.sum() - static.at_k.sum()) / (B * len(FIXED_BUDGETS))
-    )
+    assert row["recall"] == pytest.approx(sum(table.of("student", "recall")) / B)
+    assert row["recall_at_k"]["40"] == pytest.approx(sum(student[:, 1]) / B)
+    difference = row.minus("static_best", "recall_at_k_mean")
+    assert difference.mean == pytest.approx((student.sum() - static.sum()) / (B * 3))
     assert difference.ci95[0] <= difference.mean <= difference.ci95[1]
-    assert set(row.ci95) == set(row.minus_static_best) == set(METRICS)
-    own = rows["static_best"].minus_static_best
+    assert set(row["ci95"]) == set(row["minus_static_best"])
+    own = rows["static_best"]["minus_static_best"]
     assert all(d.mean == 0.0 and d.ci95 == (0.0, 0.0) for d in own.values())
 
 
+def report_of(table: Table) -> Report:
+    world = bench()
+    return build_report(world.config, world.shop, table, "test split")
+
+
 def test_no_router_beats_the_oracle_at_equal_budgets() -> None:
-    rows = report_rows(measured().results, requests().users, seed=0)
-    best = rows["oracle"].recall_at_k
-    for name in ROUTERS:
-        if name == "rrf":
-            continue  # fusion is no split, so the best split does not bound it
-        for mine, bound in zip(rows[name].recall_at_k, best, strict=True):
-            assert mine[1] <= bound[1] + 1e-12
+    table = measured_world().table
+    best = table.values("oracle", *AT_K).mean(axis=0)
+    for name in routers("report"):
+        if name != "rrf":  # fusion is no split, so the best split does not bound it
+            assert np.all(table.values(name, *AT_K).mean(axis=0) <= best + 1e-12)
 
 
 def test_the_cascade_is_the_teacher_where_it_asks_and_the_student_elsewhere() -> None:
-    results = measured().results
+    table = measured_world().table
     sent = np.arange(B) % 5 == 0
-    for part, rows in ((results["teacher"], sent), (results["student"], ~sent)):
-        assert np.array_equal(results["cascade"].at_k[rows], part.at_k[rows])
-        assert np.array_equal(results["cascade"].recall[rows], part.recall[rows])
-    assert results["cascade"].fell_back.tolist() == sent.tolist()
-    assert results["cascade"].llm_calls.sum() == 2 * sent.sum()
+    for part, rows in (("teacher", sent), ("student", ~sent)):
+        for name in ("recall_at_k_mean", "recall", "hr@20"):
+            assert np.array_equal(table.of("cascade", name)[rows], table.of(part, name)[rows])
+    assert table.of("cascade", "fell_back").tolist() == sent.tolist()
+    assert table.of("cascade", "llm_calls").sum() == 2 * sent.sum()
 
 
 def test_slices_split_the_requests_by_kind() -> None:
-    results, kinds = measured().results, requests().kinds
-    slices = kind_slices(results, kinds)
-    assert sum(part.n for part in slices.values()) == B
-    here = np.array([kind == "visual" for kind in kinds])
-    assert slices["visual"].student.recall_at_k.k20 == pytest.approx(
-        results["student"].at_k[here, 0].mean()
+    table = measured_world().table
+    slices = report_of(table).slices["kind"]
+    assert sum(int(str(part["n"])) for part in slices.values()) == B
+    here = np.array([kind == "visual" for kind in requests().kinds])
+    student = slices["visual"]["student"]
+    assert isinstance(student, Row)
+    assert student["recall_at_k"]["20"] == pytest.approx(
+        table.of("student", "recall@20")[here].mean()
     )
-    assert kind_slices(results, [None] * B) == {}
-
-
-def test_pooled_folds_are_their_requests_one_after_the_other() -> None:
-    results = measured().results
-    first = np.arange(B) < 15
-    parts = [{n: r.take(rows) for n, r in results.items()} for rows in (first, ~first)]
-    for name, joined in pool(parts).items():
-        assert np.array_equal(joined.at_k, results[name].at_k)
-        assert np.array_equal(joined.ms, results[name].ms)

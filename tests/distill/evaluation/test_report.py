@@ -10,19 +10,25 @@ from pydantic import ValidationError
 
 from adamroute.catalogue.shop import Catalogue, Item, Shop
 from adamroute.config import Config
-from adamroute.distill.evaluation.learned import fallback_counts
+from adamroute.distill.evaluation import routers as registry
+from adamroute.distill.evaluation.metrics import METRICS, of_place
+from adamroute.distill.evaluation.outcomes import split
 from adamroute.distill.evaluation.pages import (
-    confidence_quarters,
     examples,
+    fallback_counts,
+    quarters,
     separation,
     significance,
     verdict,
 )
-from adamroute.distill.evaluation.report import run_report, write_report
-from adamroute.distill.evaluation.schema import ROUTERS, Difference, Report
+from adamroute.distill.evaluation.report import Measured, measured, run_report, write_report
+from adamroute.distill.evaluation.routers import RouterEntry, routers
+from adamroute.distill.evaluation.schema import Difference, Report
+from adamroute.distill.labels.targets import evidence_belief
 from adamroute.errors import ConfigError
 from adamroute.progress import SILENT
-from tests.distill.worlds import B, measured
+from adamroute.teacher.difficulty import Difficulty
+from tests.distill.worlds import CONSTANTS, B, bench, measured_world, queries, requests, told
 
 ROW_KEYS = {
     "recall", "recall_augmented", "recall_pessimistic", "hr@20", "hr@40", "ndcg@20", "ndcg@40",
@@ -41,14 +47,20 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 def shop(config: Config) -> Shop:
     items = (Item("item0", "A rug", "rug", {}, "rug", None),)
     catalogue = Catalogue(items)
-    return Shop("small_shop", config.shop, catalogue, {}, measured().queries, "none")
+    asked = queries(requests())
+    return Shop("small_shop", config.shop, catalogue, {}, asked, "none")
+
+
+def write(found: Measured, folder: Path, config: Config, shop: Shop) -> Report:
+    folder.mkdir(parents=True)
+    command = "adamroute report small.yaml"
+    return write_report(folder, config, shop, found, queries="test split", command=command)
 
 
 @pytest.fixture(scope="module")
 def folder(config: Config, shop: Shop) -> Path:
     written = config.stage("report")
-    written.mkdir(parents=True)
-    write_report(written, config, shop, measured(), "test split", "adamroute report small.yaml")
+    write(measured_world(), written, config, shop)
     return written
 
 
@@ -64,7 +76,7 @@ def test_report_json_has_the_keys_of_the_contract(folder: Path) -> None:
         B,
         B // 2,
     )
-    assert set(raw["rows"]) == set(ROUTERS)
+    assert set(raw["rows"]) == set(routers("report"))
     for row in raw["rows"].values():
         assert set(row) == ROW_KEYS
         assert set(row["recall_at_k"]) == {"20", "40", "100"}
@@ -100,25 +112,26 @@ def test_the_same_measurements_write_the_same_bytes(
     folder: Path, config: Config, shop: Shop, tmp_path: Path
 ) -> None:
     again = tmp_path / "again"
-    again.mkdir()
-    write_report(again, config, shop, measured(), "test split", "adamroute report small.yaml")
+    write(measured_world(), again, config, shop)
     names = sorted(path.name for path in folder.iterdir())
-    assert len(names) == 6
+    assert len(names) == 7
     for name in names:
         assert (folder / name).read_bytes() == (again / name).read_bytes(), name
 
 
 def test_agreement_counts_bins_budgets_and_calls_by_hand(folder: Path) -> None:
     agreement = Report.model_validate_json((folder / "report.json").read_text()).agreement
-    kinds = [query.kind for query in measured().queries]
+    kinds = requests().kinds
     far = {"functional": 0.3, "mixed": 0.1, "visual": 0.4}  # student .8, .4, .1; teacher .5
-    assert agreement.alpha_mae == pytest.approx(sum(far[str(kind)] for kind in kinds) / B)
-    assert agreement.top_bin == 0.0
-    assert agreement.budget_ratio == pytest.approx(40 / 80)
-    assert (agreement.calls_saved, agreement.tokens_saved) == (2.0, 30.0)
-    uniform, student = np.full(11, 1 / 11), np.array([0.5] + [0.05] * 10)
-    assert agreement.kl == pytest.approx(float(np.sum(uniform * np.log(uniform / student))))
-    assert agreement.win + agreement.tie + agreement.loss == pytest.approx(1.0)
+    assert agreement["alpha_mae"] == pytest.approx(sum(far[str(kind)] for kind in kinds) / B)
+    assert agreement["top_bin"] == 0.0
+    assert agreement["budget_ratio"] == pytest.approx(40 / 80)
+    assert (agreement["calls_saved"], agreement["tokens_saved"]) == (2.0, 30.0)
+    votes = evidence_belief((3,), (5,), Difficulty(), CONSTANTS.bins, CONSTANTS.lam).votes
+    probs = [p.alpha_probs for p in told(requests()).predictions[1:]]  # no evidence of the first
+    divergences = [float(np.sum(votes * np.log(votes / p))) for p in probs]
+    assert agreement["kl"] == pytest.approx(np.mean(divergences))
+    assert agreement["win"] + agreement["tie"] + agreement["loss"] == pytest.approx(1.0)
 
 
 def test_the_page_starts_with_the_verdict_and_shows_every_router(folder: Path) -> None:
@@ -169,21 +182,22 @@ def test_every_request_has_a_row_of_its_own(folder: Path) -> None:
 
 
 def test_fallbacks_are_counted_by_name() -> None:
-    assert fallback_counts(measured().told) == {
+    assert fallback_counts(measured_world().table) == {
         "cascade: low_confidence": B // 5,
         "teacher: no_neighbours": B,
     }
 
 
 def test_separation_is_perfect_for_a_student_that_hears_the_kind() -> None:
-    assert separation(measured()) == (1.0, 1.0)
+    assert separation(measured_world().table) == (1.0, 1.0)
 
 
 def test_confidence_is_held_against_what_was_kept_quarter_by_quarter() -> None:
-    quarters = confidence_quarters(measured(), epsilon=0.1)  # the last fifth is within epsilon
-    assert [q.n for q in quarters] == [B // 4] * 4
-    assert [q.good for q in quarters] == [0.0, 0.0, 0.0, pytest.approx(8 / 10)]
-    assert quarters[0].confidence < quarters[3].confidence
+    confidence, kept = np.linspace(0.2, 0.9, B), np.arange(B) >= B - 8
+    found = quarters(confidence, kept)  # the last fifth is within epsilon
+    assert [q["n"] for q in found] == [B // 4] * 4
+    assert [q["kept"] for q in found] == [0.0, 0.0, 0.0, pytest.approx(8 / 10)]
+    assert found[0]["confidence"] < found[3]["confidence"]
 
 
 def test_fewer_than_three_folds_is_an_error(config: Config) -> None:
@@ -191,12 +205,45 @@ def test_fewer_than_three_folds_is_an_error(config: Config) -> None:
         run_report(config, SILENT, folds=2)
 
 
-def test_gained_and_lost_requests_are_those_of_the_outcomes() -> None:
-    found = measured()
-    results = found.results
-    difference = results["student"].at_k_mean - results["static_best"].at_k_mean
-    assert examples(found, gained=True)[0] == (difference > 0).sum()
-    assert examples(found, gained=False)[0] == (difference < 0).sum()
+def test_gained_and_lost_requests_are_those_of_the_table() -> None:
+    table = measured_world().table
+    mine, static = (table.of(n, "recall_at_k_mean") for n in ("student", "static_best"))
+    assert examples(table, gained=True)[0] == (mine > static).sum()
+    assert examples(table, gained=False)[0] == (mine < static).sum()
+
+
+def test_one_entry_among_the_metrics_stands_in_every_row_and_on_the_page(
+    config: Config, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mrr = of_place("MRR", lambda places: 1.0 / places, percent=False)
+    monkeypatch.setitem(METRICS, "mrr", mrr)
+    report = write(measured(bench(), {}), tmp_path / "mrr", config, shop)
+    for name, row in report.rows.items():
+        assert row["hr@20"] / 20 <= row["mrr"] <= 1.0, name
+        assert row["ci95"]["mrr"][0] <= row["mrr"] <= row["ci95"]["mrr"][1]
+        assert "mrr" in row["minus_static_best"]
+    assert "| NDCG@40 | MRR |" in (tmp_path / "mrr" / "report.md").read_text()
+    assert '"mrr": ' in (tmp_path / "mrr" / "report.json").read_text()
+
+
+def test_one_entry_among_the_routers_stands_in_the_tables_and_pictures(
+    folder: Path, config: Config, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    third = RouterEntry(
+        "third", "one third text", ("report",),
+        lambda b: split(b, np.full((1, B), 1 / 3), np.full((1, B), 40.0)), "#5fa777", curve=True,
+    )  # fmt: skip
+    monkeypatch.setattr(registry, "ROUTERS", (*registry.ROUTERS, third))
+    report = write(measured(bench(), {}), tmp_path / "third", config, shop)
+    assert report.rows["third"]["mean_budget"] == 40.0
+    assert "third" in report.slices["kind"]["visual"]
+    assert "| one third text |" in (tmp_path / "third" / "report.md").read_text()
+    with (
+        Image.open(folder / "routers.png") as before,
+        Image.open(tmp_path / "third" / "routers.png") as after,
+    ):
+        assert after.height > before.height  # one more row
+    assert (folder / "curves.png").read_bytes() != (tmp_path / "third" / "curves.png").read_bytes()
 
 
 @pytest.mark.parametrize(

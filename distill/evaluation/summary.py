@@ -1,0 +1,110 @@
+"""From the table of results to the rows of all reports: means, intervals, paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from adamroute.distill.evaluation.metrics import AT_FIXED, compared
+from adamroute.distill.evaluation.schema import Difference, Interval, Row
+from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array
+from adamroute.distill.evaluation.table import Table
+
+LEFT_OUT = ("recall_pessimistic", "recall_at_k_mean")  # of the values in ablation.json
+Number = Callable[[Table, str], float]
+
+
+def _mean(metric: str) -> Number:
+    return lambda table, router: table.mean(router, metric)
+
+
+def _quantile(metric: str, share: float) -> Number:
+    return lambda table, router: float(np.quantile(table.of(router, metric), share))
+
+
+NUMBERS: Mapping[str, Number] = {
+    "mean_budget": _mean("budget"),
+    "mean_candidates": _mean("candidates"),
+    "fallback_rate": _mean("fell_back"),
+    "llm_calls": _mean("llm_calls"),
+    "tokens": _mean("tokens"),
+    "ms": _mean("ms"),
+    "p50_ms": _quantile("ms", 0.5),
+    "p95_ms": _quantile("ms", 0.95),
+}
+
+
+def report_row(table: Table, router: str) -> Row:
+    """One router, with its intervals and its differences to `static_best`."""
+    names = compared()
+    own = table.values(router, *names)
+    gains = own - table.values("static_best", *names)
+    spans = table.intervals(np.concatenate([own, gains], axis=1))
+    means = dict(zip(names, own.mean(axis=0).tolist(), strict=True))
+    costs = [name for name in NUMBERS if name != "ms"]
+    return Row(
+        {
+            **{name: mean for name, mean in means.items() if name != "recall_at_k_mean"},
+            **{name: NUMBERS[name](table, router) for name in costs},
+            "recall_at_k": at_fixed(table, router),
+            "ci95": dict(zip(names, spans[: len(names)], strict=True)),
+            "minus_static_best": differences(names, gains, spans[len(names) :]),
+        }
+    )
+
+
+def ablation_row(table: Table, router: str, full: Array) -> Row:
+    """One row; `full` is [B, M] of the compared metrics."""
+    names = compared()
+    gains = table.values(router, *names) - full
+    own = {spoken(n): table.mean(router, n) for n in names if n not in LEFT_OUT}
+    told = {name: number(table, router) for name, number in NUMBERS.items()}
+    return Row(
+        {
+            **own,
+            "recall_at_k": at_fixed(table, router),
+            **{name: told[name] for name in ("mean_budget", "mean_candidates")},
+            "minus_full": differences(names, gains, table.intervals(gains)),
+            **{name: told[name] for name in ("llm_calls", "tokens", "ms")},
+        }
+    )
+
+
+def teacher_row(table: Table, router: str) -> Row:
+    """One router at equal budgets; `ci95` is of the mean over K = 20, 40, 100."""
+    (span,) = table.intervals(table.values(router, "recall_at_k_mean"))
+    differences = minus(table, router, "static_best")
+    return Row(
+        {"recall_at_k": at_fixed(table, router), "ci95": span, "minus_static_best": differences}
+    )
+
+
+def spoken(metric: str) -> str:
+    """A metric's key in the rows of ablation.json, format 1: `hr20`."""
+    return metric.replace("@", "")
+
+
+def at_fixed(table: Table, router: str) -> dict[str, float]:
+    """Mean recall at each fixed K."""
+    means = table.values(router, *AT_FIXED).mean(axis=0).tolist()
+    return dict(zip(map(str, FIXED_BUDGETS), means, strict=True))
+
+
+def differences(
+    names: Sequence[str], gains: Array, spans: Iterable[Interval]
+) -> dict[str, Difference]:
+    """Paired differences by name: gains [B, M] with an interval a column."""
+    means = gains.mean(axis=0).tolist()
+    return {
+        name: Difference(mean=mean, ci95=span)
+        for name, mean, span in zip(names, means, spans, strict=True)
+    }
+
+
+def minus(table: Table, router: str, other: str) -> dict[str, Difference]:
+    """One router less another in recall at K = 20, 40, 100, and in the mean of them."""
+    gain = table.values(router, *AT_FIXED) - table.values(other, *AT_FIXED)
+    columns = np.concatenate([gain, gain.mean(axis=1, keepdims=True)], axis=1)
+    places = (*map(str, FIXED_BUDGETS), "mean")
+    return differences(places, columns, table.intervals(columns))

@@ -1,1 +1,0 @@
-"""The teacher's own report: what it recalls, what its evidence is worth, and what it lacked."""
