@@ -18,13 +18,11 @@ import pytest
 from adamroute.assembly import load_teacher
 from adamroute.catalogue.request import Request
 from adamroute.config import Config
-from adamroute.distill.labels.label import write_labels
 from adamroute.llm.fence import fenced
 from adamroute.llm.prompts import prompts
-from adamroute.progress import SILENT
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.loop import Teacher
-from tests.distill.market import market_config, market_index, market_shop
+from tests.distill.market import label_market, market_config, market_index, market_shop
 from tests.engines.server import Server
 
 REQUESTS = 50
@@ -45,7 +43,7 @@ KNOWN_FAILURES = (
 def labels(tmp_path_factory: pytest.TempPathFactory) -> Config:
     """Finished labels of the evidence policy, whose constants the LLM policy needs."""
     config = market_config(tmp_path_factory.mktemp("market"))
-    write_labels(config, market_shop(), INDEX, SILENT)
+    label_market(config, market_shop(), INDEX)
     return config
 
 

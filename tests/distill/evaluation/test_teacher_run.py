@@ -37,7 +37,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 def bench_of(config: Config, split: Split, *fitted: Split) -> Bench:
     """One split is asked, the others are fitted on."""
-    asked, fit = split == SPLIT, np.isin(SPLIT, fitted)
+    asked, fit = SPLIT == split, np.isin(SPLIT, fitted)  # noqa: SIM300
     queries = tuple(q for q in SHOP.queries if q.split in fitted)
     return Bench(
         config, SHOP, INDEX, SHOP.split(split), KNOWN.take(asked), queries, KNOWN.take(fit)
