@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from adamroute.catalogue.known_items import KnownItems
 from adamroute.catalogue.queries import ANONYMOUS
-from adamroute.catalogue.ratings import Liking, liked_from, read_rating
+from adamroute.catalogue.ratings import LikedFrom, liked_from, read_rating
 from adamroute.catalogue.request import Interaction
 from adamroute.catalogue.shop import Catalogue
 from adamroute.catalogue.shop_yaml import InteractionsYaml
@@ -44,7 +44,7 @@ class _Logged:
     percent: bool
     moment: Moment | None
 
-    def interaction(self, item_id: str, liking: Liking | None) -> Interaction:
+    def interaction(self, item_id: str, liking: LikedFrom | None) -> Interaction:
         liked = liking is not None and (self.rating or 0.0) >= liking.positive_from
         seconds = self.moment.seconds if self.moment else 0.0
         return Interaction(item_id, liked if self.label is None else self.label, seconds)
@@ -126,13 +126,13 @@ def _label(row: Row) -> bool:
     return _LABELS[text.lower()]
 
 
-def _liking(table: Table, spec: InteractionsYaml, rows: Sequence[_Logged]) -> Liking | None:
+def _liking(table: Table, spec: InteractionsYaml, rows: Sequence[_Logged]) -> LikedFrom | None:
     """From which rating on an item is liked; None where the table has labels."""
     ratings = [logged.rating for logged in rows if logged.rating is not None]
     if not ratings:
         return None
     if spec.positive_from is not None:
-        return Liking(spec.positive_from, "positive_from in shop.yaml")
+        return LikedFrom(spec.positive_from, "positive_from in shop.yaml")
     return liked_from(str(table.path), ratings, percent=any(logged.percent for logged in rows))
 
 
@@ -143,7 +143,7 @@ def _alike(rows: Sequence[_Logged]) -> int:
 
 
 def _facts(
-    table: Table, items: KnownItems, liking: Liking | None, clock: str
+    table: Table, items: KnownItems, liking: LikedFrom | None, clock: str
 ) -> dict[str, JsonValue]:
     facts = table.told()
     if liking is not None:

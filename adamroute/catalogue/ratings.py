@@ -45,14 +45,14 @@ def read_rating(row: Row, decimal: str) -> tuple[float, bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class Liking:
+class LikedFrom:
     """Ratings from `positive_from` on are liked; `because` says who set it."""
 
     positive_from: float
     because: str
 
 
-def liked_from(where: str, ratings: Sequence[float], *, percent: bool = False) -> Liking:
+def liked_from(where: str, ratings: Sequence[float], *, percent: bool = False) -> LikedFrom:
     """The threshold by the scale that the ratings show, where shop.yaml sets none.
 
     0 and 1 (or -1): 1. Else four fifths of the scale: .8 up to 1, 4 up to 5, 8 up to 10, 80 up to
@@ -61,11 +61,11 @@ def liked_from(where: str, ratings: Sequence[float], *, percent: bool = False) -
     least, most = min(ratings), max(ratings)
     seen = f"ratings from {least:g} to {most:g}"
     if set(ratings) <= {-1.0, 0.0, 1.0}:
-        return Liking(1.0, f"{seen}: yes or no")
+        return LikedFrom(1.0, f"{seen}: yes or no")
     if least < 0 or most > 100:
         raise ShopError(
             f"{where}: {seen} are of no scale that we know, wanted 0 or 1, or up to 5, 10 or 100. "
             "Set positive_from: under interactions in shop.yaml"
         )
     top, threshold = next(s for s in _SCALES if most <= s[0] and not (percent and s[0] < 100))
-    return Liking(threshold, f"{seen}: a scale up to {top:g}")
+    return LikedFrom(threshold, f"{seen}: a scale up to {top:g}")
