@@ -10,19 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from adamroute.catalogue.table_form import Record
 from adamroute.errors import ShopError, shown
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _SEP_LINE = re.compile(r'"?sep=([^"\r\n])"?[^\S\r\n\t]*(?:\r\n|\r|\n|$)', re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class CsvLine:
-    """A record and the line it begins on; `defect` says why its cells cannot be told apart."""
-
-    where: str
-    cells: dict[str, object]
-    defect: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,7 +23,7 @@ class CsvSheet:
 
     columns: tuple[str, ...]
     delimiter: str
-    lines: tuple[CsvLine, ...]
+    records: tuple[Record, ...]
 
 
 def read_csv(
@@ -51,23 +43,36 @@ def read_csv(
     names = [name.strip() for name in header]
     while names and not names[-1]:  # columns that a spreadsheet adds
         names.pop()
-    twice = sorted({name for name in names if name and names.count(name) > 1})
+    looked_at = set(names if wanted is None else wanted) - {""}
+    twice = sorted(name for name in looked_at if names.count(name) > 1)
     if twice:
         raise ShopError(
             f"{path}:{line}: column {shown(twice[0])} stands twice. Rename or drop one"
         )
-    lines = tuple(_line(f"{path}:{line}", names, cells, mark) for line, cells in records[1:])
-    return CsvSheet(tuple(filter(None, names)), mark, lines)
+    record = _RecordMaker(
+        width=len(names), sign=_DELIMITERS.get(mark, repr(mark)),
+        kept=tuple((place, name) for place, name in enumerate(names) if name in looked_at),
+    )  # fmt: skip
+    made = tuple(record(f"{path}:{line}", cells) for line, cells in records[1:])
+    return CsvSheet(tuple(filter(None, names)), mark, made)
 
 
-def _line(where: str, names: Sequence[str], cells: Sequence[str], mark: str) -> CsvLine:
-    if len(cells) < len(names) or any(cell.strip() for cell in cells[len(names) :]):
-        sign = _DELIMITERS.get(mark, repr(mark))
-        return CsvLine(
-            where, {}, f"{len(cells)} cells, wanted {len(names)} as in the header. Put double "
-            f"quotes around a cell that holds a {sign} or a line break",
-        )  # fmt: skip
-    return CsvLine(where, {n: c for n, c in zip(names, cells, strict=False) if n})
+@dataclass(frozen=True, slots=True)
+class _RecordMaker:
+    """Takes the cells of the columns that are looked at."""
+
+    width: int  # of the header
+    sign: str  # the name of the delimiter
+    kept: tuple[tuple[int, str], ...]  # place and name of a column
+
+    def __call__(self, where: str, cells: Sequence[str]) -> Record:
+        extra = cells[self.width :]
+        if len(cells) < self.width or (extra and "".join(extra).strip()):
+            return Record(
+                where, {}, f"{len(cells)} cells, wanted {self.width} as in the header. Put double "
+                f"quotes around a cell that holds a {self.sign} or a line break",
+            )  # fmt: skip
+        return Record(where, {name: cells[place] for place, name in self.kept})
 
 
 def _records(path: Path, text: str, mark: str, before: int) -> Iterator[tuple[int, list[str]]]:
@@ -83,7 +88,7 @@ def _records(path: Path, text: str, mark: str, before: int) -> Iterator[tuple[in
             ) from error
         if cells is None:
             return
-        if any(cell.strip() for cell in cells):
+        if "".join(cells).strip():
             yield line, cells
 
 

@@ -19,6 +19,7 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
 from pydantic import JsonValue
 
@@ -27,7 +28,7 @@ from adamroute.catalogue.decoding import decoded, unpacked
 from adamroute.catalogue.ids import as_whole_numbers
 from adamroute.catalogue.left_out import Sieve
 from adamroute.catalogue.mojibake import check_letters
-from adamroute.catalogue.table_form import TableForm
+from adamroute.catalogue.table_form import Record, TableForm
 from adamroute.errors import QUOTED, ShopError, shown
 from adamroute.stages import content_hash, digest
 
@@ -96,22 +97,20 @@ class Table:
         return self.sieve.through(self.rows, named)
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """A row as its file has it; `defect` says why it cannot be read."""
-
-    where: str
-    values: Mapping[str, object]
-    defect: str = ""
-
-
 @dataclass(frozen=True)
 class _Part:
     """One file of a table."""
 
     columns: frozenset[str]
-    records: tuple[_Record, ...]
+    records: tuple[Record, ...]
     facts: Mapping[str, JsonValue]
+
+    def told(self, values: Mapping[str, str]) -> _Part:
+        """With columns that the names of its folders hold."""
+        if not values:
+            return self
+        records = (replace(r, values={**values, **r.values}) for r in self.records)
+        return _Part(self.columns | set(values), tuple(records), self.facts)
 
 
 class _Literal(float):
@@ -155,7 +154,7 @@ def read_table(
     whole numbers throughout become integers. A row without a filled cell is no row.
     """
     form = form or TableForm()
-    parts = [_part(file, form, columns) for file in table_files(path)]
+    parts = [_part(file, form, columns).told(_named(file, path)) for file in table_files(path)]
     names = frozenset().union(*(part.columns for part in parts))
     used = names if columns is None else names & set(columns)
     records = [record for part in parts for record in part.records]
@@ -199,6 +198,13 @@ def table_files(path: Path) -> tuple[Path, ...]:
     return parts
 
 
+def _named(file: Path, table: Path) -> dict[str, str]:
+    """`colour=red` of `items.parquet/colour=red/part-0.parquet`, as Hive and Spark write it."""
+    folders = file.relative_to(table).parts[:-1] if file != table else ()
+    pairs = (name.partition("=") for name in folders if "=" in name)
+    return {k: "" if v == "__HIVE_DEFAULT_PARTITION__" else unquote(v) for k, _, v in pairs}
+
+
 @contextmanager
 def _legible(path: Path) -> Iterator[None]:
     try:
@@ -239,9 +245,8 @@ def _kind(path: Path) -> Literal["csv", "jsonl", "parquet"]:
 def _read_csv(path: Path, data: bytes, form: TableForm, columns: Collection[str] | None) -> _Part:
     text, encoding = decoded(path, data, form)
     sheet = read_csv(path, text, form.delimiter, columns)
-    records = tuple(_Record(line.where, line.cells, line.defect) for line in sheet.lines)
     facts = {"encoding": encoding, "delimiter": sheet.delimiter}
-    return _Part(frozenset(sheet.columns), records, facts)
+    return _Part(frozenset(sheet.columns), sheet.records, facts)
 
 
 def _read_jsonl(path: Path, data: bytes, form: TableForm) -> _Part:
@@ -253,15 +258,15 @@ def _read_jsonl(path: Path, data: bytes, form: TableForm) -> _Part:
     return _Part(columns, records, {"encoding": encoding})
 
 
-def _json_record(where: str, text: str) -> _Record:
+def _json_record(where: str, text: str) -> Record:
     try:
         record = json.loads(text, parse_float=_Literal)
     except (ValueError, RecursionError) as error:
-        return _Record(where, {}, f"not JSON: {error}. Wanted one object on each line")
+        return Record(where, {}, f"not JSON: {error}. Wanted one object on each line")
     if not isinstance(record, dict):
         got = type(record).__name__
-        return _Record(where, {}, f"got {got}, wanted one JSON object on each line")
-    return _Record(where, record)
+        return Record(where, {}, f"got {got}, wanted one JSON object on each line")
+    return Record(where, record)
 
 
 def _read_parquet(path: Path, data: bytes, columns: Collection[str] | None) -> _Part:
@@ -275,7 +280,7 @@ def _read_parquet(path: Path, data: bytes, columns: Collection[str] | None) -> _
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ShopError(f"{path}: not Parquet: {error}. Write the file anew") from error
     records = (
-        _Record(f"{path}, row {number}", record)
+        Record(f"{path}, row {number}", record)
         for number, record in enumerate(frame.iter_rows(named=True), 1)
     )
     return _Part(frozenset(names), tuple(records), {})
@@ -288,22 +293,20 @@ class _RowMaker:
     used: Collection[str]
     ids: Collection[str]
 
-    def __call__(self, record: _Record) -> Row:
+    def __call__(self, record: Record) -> Row:
         if record.defect:
             raise ShopError(f"{record.where}: {record.defect}")
-        cells = {}
-        for column, value in record.values.items():
-            if column in self.used:
-                cells[column] = self._text(record.where, column, value)
-        return Row(record.where, cells)
-
-    def _text(self, where: str, column: str, value: object) -> str:
+        cells: dict[str, str] = {}
+        column = ""
         try:
-            return _id_cell(value) if column in self.ids else _cell(value)
+            for column, value in record.values.items():
+                if column in self.used:
+                    cells[column] = _id_cell(value) if column in self.ids else _cell(value)
         except ValueError as error:
             raise ShopError(
-                f"{where}: {_brief(column)!r} holds {error}. Correct the cell"
+                f"{record.where}: {_brief(column)!r} holds {error}. Correct the cell"
             ) from error
+        return Row(record.where, cells)
 
 
 def _with_integers(rows: list[Row], ids: Iterable[str], decimal: str) -> tuple[Row, ...]:
@@ -337,6 +340,10 @@ def _id_cell(value: object) -> str:
 
 def _cell(value: object) -> str:
     """Text of a cell; ValueError says what is wrong with it."""
+    if isinstance(value, str):
+        if bad := _UNUSABLE.search(value):
+            raise ValueError(f"the character U+{ord(bad.group()):04X}, wanted valid Unicode")
+        return value.strip()
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -347,11 +354,7 @@ def _cell(value: object) -> str:
         return value.isoformat()
     if isinstance(value, list):
         return ", ".join(text for text in map(_cell, value) if text)
-    if not isinstance(value, str):
-        raise ValueError(f"{type(value).__name__}, wanted text, a number or a list of these")
-    if bad := _UNUSABLE.search(value):
-        raise ValueError(f"the character U+{ord(bad.group()):04X}, wanted valid Unicode")
-    return value.strip()
+    raise ValueError(f"{type(value).__name__}, wanted text, a number or a list of these")
 
 
 def _brief(name: str) -> str:

@@ -1,7 +1,8 @@
-"""How the file of a table is written, as far as shop.yaml says."""
+"""How the file of a table is written, as far as shop.yaml says, and the records it holds."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adamroute.catalogue.left_out import OnBadRow
@@ -20,3 +21,12 @@ class TableForm:
     def key(self, name: str) -> str:
         """Where a person sets it."""
         return f"{self.section}.{name} in shop.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row as its file has it; `where` names file and line, `defect` why it cannot be read."""
+
+    where: str
+    values: Mapping[str, object]
+    defect: str = ""

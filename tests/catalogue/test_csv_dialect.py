@@ -112,6 +112,19 @@ def test_a_folder_of_csv_parts_is_one_table_and_its_hash_follows_each(tmp_path: 
     assert ShopBytes.of(folder).catalogue != before
 
 
+def test_folders_of_parts_may_hold_a_column_in_their_names(tmp_path: Path) -> None:
+    cells = "sku,name,type,description\n{}\n"
+    parts: dict[str, str | bytes] = {
+        "p/colour=dark%20red/a.csv": cells.format("A1,Cup,cup,d"),
+        "p/colour=__HIVE_DEFAULT_PARTITION__/a.csv": cells.format("A2,Mug,mug,d"),
+    }
+    items = read_shop(write_feed(tmp_path / "s", parts, items="p")).catalogue.items
+    assert {item.item_id: dict(item.visual) for item in items} == {
+        "A1": {"colour": "dark red"},
+        "A2": {},
+    }
+
+
 def test_a_folder_without_parts_or_with_others_is_refused(tmp_path: Path) -> None:
     folder = write_feed(tmp_path / "s", {"p.parquet/_SUCCESS": ""}, items="p.parquet")
     assert refusal(folder) == "p.parquet: a folder without a table in it, wanted at least one part"
@@ -128,6 +141,9 @@ def test_columns_nobody_names_may_hold_anything(tmp_path: Path) -> None:
     lines = f'{row}, "dims": {{"w": 3}}, "note": "a\\u0000b", "half": "\\ud800"}}\n'
     shop = read_shop(write_feed(tmp_path / "j", {"i.jsonl": lines}, items="i.jsonl"))
     assert listings(shop) == {"A1": "Cup. d"}
+    twice = "x," + ITEMS.replace("\nA", "\n1,A").replace("description\n", "description,x\n")
+    twice = twice.replace(",dims", ",dims,2").replace(",brown,x", ",brown,x,2")
+    assert listings(read_shop(write_feed(tmp_path / "t", {FILE: twice}))) == WANTED
     note = ITEMS.replace("description\n", "description,note\n").replace("dims", "dims,a\0b")
     note = note.replace(",x\n", ",x,y\n")
     assert listings(read_shop(write_feed(tmp_path / "c", {FILE: note}))) == WANTED
