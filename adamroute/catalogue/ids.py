@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Set
 
 _INTEGER = re.compile("0|[1-9][0-9]*")
 
@@ -16,7 +16,7 @@ def whole_number(text: str, decimal: str = ".") -> str:
     return digits
 
 
-def as_whole_numbers(texts: Iterable[str], decimal: str) -> dict[str, str]:
+def as_whole_numbers(texts: Set[str], decimal: str) -> dict[str, str]:
     """The integer of each text that is not empty; `{}` unless all of them are whole numbers."""
-    numbers = {text: whole_number(text, decimal) for text in set(texts) if text}
+    numbers = {text: whole_number(text, decimal) for text in texts if text}
     return numbers if all(numbers.values()) else {}

@@ -8,7 +8,7 @@ would be wrong. After a capital nothing is suspected: `NOUVEAUTÉ®` is good Fre
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -21,10 +21,13 @@ _FEW = 3  # cells
 _SHARE = 0.5  # of the cells that hold more than ASCII
 
 
-def check_letters(path: Path, cells: Iterable[tuple[str, str]]) -> dict[str, JsonValue]:
+def check_letters(
+    path: Path, rows: Iterable[tuple[str, Mapping[str, str]]]
+) -> dict[str, JsonValue]:
     """Cells whose letters are in doubt, for a manifest; ShopError where the whole table is."""
     accented, twice, lost = 0, LeftOut(), LeftOut()
-    for where, text in cells:
+    lines = ((where, cells) for where, cells in rows if not "".join(cells.values()).isascii())
+    for where, text in ((where, text) for where, cells in lines for text in cells.values()):
         if text.isascii():
             continue
         accented += 1

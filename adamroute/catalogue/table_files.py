@@ -165,7 +165,7 @@ def read_table(
         raise ShopError(f"{path}: no rows, wanted at least one. Fill the table or leave it out")
     facts = dict(parts[0].facts)
     decimal = form.decimal or ("," if facts.get("delimiter") == ";" else ".")
-    facts |= check_letters(path, ((r.where, text) for r in rows for text in r.cells.values()))
+    facts |= check_letters(path, ((row.where, row.cells) for row in rows))
     return Table(path, names, _with_integers(rows, ids, decimal), sieve, decimal, facts)
 
 
@@ -310,7 +310,7 @@ class _RowMaker:
 
 
 def _with_integers(rows: list[Row], ids: Iterable[str], decimal: str) -> tuple[Row, ...]:
-    numbers = {c: as_whole_numbers((row.text(c) for row in rows), decimal) for c in ids}
+    numbers = {c: as_whole_numbers({row.cells.get(c, "") for row in rows}, decimal) for c in ids}
     changed = {c: told for c, told in numbers.items() if any(k != v for k, v in told.items())}
     if not changed:
         return tuple(rows)
