@@ -16,8 +16,12 @@ AdamrouteError
     ├── BusyError      more requests than it takes at once, or a part of it is restarting
     └── DeadlineError  no answer within the time a request may take
 
-A message says where, got, wanted, next step.
+A message says where, got, wanted, next step, and quotes data by `shown`.
 """
+
+import reprlib
+
+QUOTED = 60  # characters of a cell that a message may hold
 
 
 class AdamrouteError(Exception):
@@ -85,3 +89,15 @@ class BusyError(ServingError):
 
 class DeadlineError(ServingError):
     """No answer within the time a request may take."""
+
+
+def shown(value: object) -> str:
+    """A value of someone's data as a message may quote it: its repr, cut at 60 characters.
+
+    What is nested is not written out whole first: few lines of YAML can hold a billion values.
+    """
+    brief = reprlib.Repr()
+    brief.maxlevel, brief.maxlist, brief.maxtuple, brief.maxdict, brief.maxset = 1, 3, 3, 3, 3
+    if not isinstance(value, str):
+        return brief.repr(value)[:QUOTED]
+    return repr(value) if len(value) <= QUOTED else f"{value[:QUOTED]!r}..."

@@ -7,12 +7,17 @@ photo, say) is counted in `Shop.problems`. The folder is only read.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from adamroute.catalogue.histories import COLUMNS as HISTORY_COLUMNS
+from adamroute.catalogue.histories import IDS as HISTORY_IDS
 from adamroute.catalogue.histories import Histories, read_histories
 from adamroute.catalogue.items import photos_of, read_items
 from adamroute.catalogue.photo_files import photo_hash
+from adamroute.catalogue.queries import ALL_COLUMNS as QUERY_COLUMNS
+from adamroute.catalogue.queries import IDS as QUERY_IDS
 from adamroute.catalogue.queries import (
     MAX_QUERY_CHARACTERS,
     derived_split,
@@ -20,7 +25,7 @@ from adamroute.catalogue.queries import (
     shop_queries,
 )
 from adamroute.catalogue.shop import Query, Shop
-from adamroute.catalogue.shop_yaml import SHOP_YAML, FileYaml, ShopYaml, parse_shop_yaml
+from adamroute.catalogue.shop_yaml import SHOP_YAML, FileYaml, ItemsYaml, ShopYaml, parse_shop_yaml
 from adamroute.catalogue.table_files import Table, inside, read_table, table_hash
 from adamroute.errors import ShopError
 from adamroute.stages import digest
@@ -36,18 +41,22 @@ def read_shop(folder: Path) -> Shop:
     No photo is decoded: `decoded` does that where an index is built.
     """
     spec = _shop_yaml(folder)
-    table = _table(folder, spec.items.file, "items.file")
+    table = _items_table(folder, spec.items)
     items = read_items(folder.resolve(), spec.items, table)
+    reading = {"items": table.told()}
     histories: Histories = {}
     queries: tuple[Query, ...] = ()
     problems = Counter(items.problems)
     if spec.interactions:
-        table = _table(folder, spec.interactions.file, "interactions.file")
-        histories, found = read_histories(table, spec.interactions, items.catalogue)
-        problems.update(found)
+        table = _table(folder, "interactions", spec.interactions, HISTORY_COLUMNS, HISTORY_IDS)
+        past = read_histories(table, spec.interactions, items.catalogue)
+        histories, reading["interactions"] = past.histories, dict(past.facts)
+        problems.update(past.problems)
     if spec.queries:
-        table = _table(folder, spec.queries.file, "queries.file")
-        queries = shop_queries(table, items.catalogue)
+        table = _table(folder, "queries", spec.queries, QUERY_COLUMNS, QUERY_IDS)
+        asked = shop_queries(table, items.catalogue)
+        queries, reading["queries"] = asked.queries, dict(asked.facts)
+        problems.update(asked.problems)
     return Shop(
         name=spec.name,
         folder=folder.resolve(),
@@ -56,6 +65,7 @@ def read_shop(folder: Path) -> Shop:
         queries=queries,
         time=spec.interactions.time if spec.interactions else "none",
         problems={name: count for name, count in sorted(problems.items()) if count},
+        reading=reading,
     )
 
 
@@ -78,7 +88,7 @@ class ShopBytes:
     def catalogue(self) -> str:
         """The items table and every photo that it names."""
         spec = self.spec.items
-        table = _table(self.folder, spec.file, "items.file") if spec.image else None
+        table = _items_table(self.folder, spec) if spec.image else None
         photos = photos_of(self.folder.resolve(), spec.image, table) if table else ()
         return digest([self._part("items", spec), *map(photo_hash, photos)])
 
@@ -94,7 +104,7 @@ class ShopBytes:
         """A section of shop.yaml, and the table that it names."""
         if section is None:
             return digest([_FORMAT])
-        table = table_hash(_path(self.folder, section.file, f"{key}.file"))
+        table = table_hash(_path(self.folder, section.file, key))
         return digest([_FORMAT, section.model_dump(mode="json"), table])
 
 
@@ -114,10 +124,16 @@ def _shop_yaml(folder: Path) -> ShopYaml:
     return parse_shop_yaml(path, data)
 
 
-def _table(folder: Path, name: str, key: str) -> Table:
-    return read_table(_path(folder, name, key))
+def _items_table(folder: Path, spec: ItemsYaml) -> Table:
+    return _table(folder, "items", spec, spec.columns, (spec.id,))
+
+
+def _table(
+    folder: Path, key: str, spec: FileYaml, columns: Collection[str], ids: Collection[str]
+) -> Table:
+    return read_table(_path(folder, spec.file, key), spec.form(key), columns=columns, ids=ids)
 
 
 def _path(folder: Path, name: str, key: str) -> Path:
-    inside(folder.resolve(), name, f"{folder / SHOP_YAML}: {key}")
+    inside(folder.resolve(), name, f"{folder / SHOP_YAML}: {key}.file")
     return folder / name  # not the resolved path: messages show what the user typed

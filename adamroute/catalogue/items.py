@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adamroute.catalogue.listing import clean, listing
+from adamroute.catalogue.listing import clean, listing, says_nothing
 from adamroute.catalogue.photo_files import Photo, find_photo
 from adamroute.catalogue.shop import Catalogue, Item
 from adamroute.catalogue.shop_yaml import SHOP_YAML, ItemsYaml
 from adamroute.catalogue.table_files import Row, Table
-from adamroute.errors import ShopError
+from adamroute.errors import ShopError, shown
 
 
 @dataclass(frozen=True)
@@ -29,24 +29,27 @@ def read_items(folder: Path, spec: ItemsYaml, table: Table) -> ReadItems:
     A title that is empty is replaced by the text and the other way round; both are counted.
     """
     table.require(spec.columns, f"items in {SHOP_YAML}")
-    ids = table.ids(spec.id)
     photos = photos_of(folder, spec.image, table)
     problems: Counter[str] = Counter(photo.defect for photo in photos if photo.defect)
-    items = []
-    for row, item_id, photo in zip(table.rows, ids, photos, strict=True):
+    by_row = {row.where: photo for row, photo in zip(table.rows, photos, strict=True)}
+
+    def made(pair: tuple[str, Row]) -> Item:
+        item_id, row = pair
         title, text = _words(row, spec)
         problems.update(items_without_title=not title, items_without_text=not text)
-        items.append(
-            Item(
-                item_id=item_id,
-                title=title or text,
-                text=text or title,
-                visual=_looks(row, spec),
-                category=clean(row.text(spec.category)) if spec.category else "",
-                image=photo.path,
-            )
+        return Item(
+            item_id=item_id,
+            title=title or text,
+            text=text or title,
+            visual=_looks(row, spec),
+            category=clean(row.text(spec.category)) if spec.category else "",
+            image=by_row[row.where].path,
         )
-    return ReadItems(Catalogue(tuple(items)), dict(problems))
+
+    items = tuple(table.sieve.through(table.with_ids(spec.id), made))
+    table.sieve.settle()
+    problems["bad_items"] = table.sieve.bad.count
+    return ReadItems(Catalogue(items), dict(problems))
 
 
 def photos_of(folder: Path, column: str | None, table: Table) -> tuple[Photo, ...]:
@@ -55,10 +58,15 @@ def photos_of(folder: Path, column: str | None, table: Table) -> tuple[Photo, ..
         return (Photo(None, None),) * len(table.rows)
     seen: dict[str, Photo] = {}  # variants often share one
     for row in table.rows:
-        name = row.text(column)
+        name = _photo_name(row, column)
         if name not in seen:
             seen[name] = find_photo(folder, name, row.where)
-    return tuple(seen[row.text(column)] for row in table.rows)
+    return tuple(seen[_photo_name(row, column)] for row in table.rows)
+
+
+def _photo_name(row: Row, column: str) -> str:
+    name = row.text(column)
+    return "" if says_nothing(name) else name
 
 
 def _words(row: Row, spec: ItemsYaml) -> tuple[str, str]:
@@ -66,10 +74,12 @@ def _words(row: Row, spec: ItemsYaml) -> tuple[str, str]:
     title = spec.template.render(row.cells)
     text = listing(row.cells, spec.text, spec.template)
     if not (title or text):
-        named = ", ".join(dict.fromkeys((*spec.template.columns, *spec.text)))
+        named = tuple(dict.fromkeys((*spec.template.columns, *spec.text)))
+        words = [text for text in map(row.text, named) if text and says_nothing(text)]
+        hint = f" ({shown(words[0])} is none)" if words else ""
         raise ShopError(
-            f"{row.where}: empty listing, wanted words in at least one of {named}. "
-            "Fill one in or drop the row"
+            f"{row.where}: empty listing, wanted words in at least one of {', '.join(named)}"
+            f"{hint}. Fill one in or drop the row"
         )
     return title, text
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import html
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from string import Formatter
 
-_TAG = re.compile(r"<[/!a-zA-Z][^<>]*>")
+from adamroute.catalogue.markup import plain
+
+# cells that say "nothing" in words, as databases and spreadsheets write them
+_NOTHING = frozenset(("null", "(null)", "nan", "n/a", "#n/a", "<na>", "none", "nil", "-", "--"))
+_NOTHING_AS_WRITTEN = frozenset(("NA", r"\N"))
+# letters and signs that show nothing: fillers of Hangul, the empty pattern of Braille
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+_UNSEEN = frozenset(("Zs", "Zl", "Zp", "Cc", "Cf", "Mn", "Me"))
 # control characters save whitespace, soft hyphen, zero-width space, byte order mark
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\ufeff]")
 
@@ -47,8 +54,24 @@ class TitleTemplate:
 
 
 def clean(text: str) -> str:
-    """Plain text on one line: HTML tags and entities resolved, single spaces."""
-    return clean_spaces(_INVISIBLE.sub("", _TAG.sub(" ", html.unescape(text))))
+    """Plain text on one line: markup resolved, single spaces; `""` where nothing is said."""
+    if says_nothing(text):
+        return ""
+    words = clean_spaces(_INVISIBLE.sub("", plain(text)))
+    return "" if says_nothing(words) else words
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a cell is empty, invisible, or a word such as NULL, nan or N/A.
+
+    Not for ids: someone may be called Null.
+    """
+    return text.lower() in _NOTHING or text in _NOTHING_AS_WRITTEN or is_invisible(text)
+
+
+def is_invisible(text: str) -> bool:
+    """Whether a person sees nothing of it: whitespace, zero-width and control characters."""
+    return all(sign in _FILLERS or unicodedata.category(sign) in _UNSEEN for sign in text)
 
 
 def clean_spaces(text: str) -> str:

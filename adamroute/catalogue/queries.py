@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adamroute.catalogue.listing import clean_spaces
+from pydantic import JsonValue
+
+from adamroute.catalogue.known_items import KnownItems
+from adamroute.catalogue.listing import clean_spaces, is_invisible
 from adamroute.catalogue.shop import SPLITS, Catalogue, Query, Split
 from adamroute.catalogue.table_files import Row, Table, read_table
-from adamroute.errors import ShopError
+from adamroute.errors import ShopError, shown
 
 MAX_QUERY_CHARACTERS = 2000
 ANONYMOUS = "query:"  # user id of a query without one, so that it is a user of its own
 COLUMNS = ("query_id", "query", "target_id")
+ALL_COLUMNS = (*COLUMNS, "user_id", "kind", "split")
+IDS = ("query_id", "user_id", "target_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +40,40 @@ class _Parsed:
         )
 
 
+@dataclass(frozen=True)
+class ReadQueries:
+    """Queries in file order, and how they were read."""
+
+    queries: tuple[Query, ...]
+    problems: Mapping[str, int]  # harmless defects counted, zeros included
+    facts: Mapping[str, JsonValue]
+
+
 def read_queries(path: Path, catalogue: Catalogue) -> tuple[Query, ...]:
     """Queries of a file that stands outside a shop folder, in file order.
 
     The checks are those of a shop's own queries, save that users may be unknown to the shop, a
-    split that is absent is `test`, and one user's rows may differ in split: here every row counts.
+    split may be any (absent or unknown, it is `test`), and one user's rows may differ in split:
+    here every row counts. ShopError where the targets of all are gone.
     """
-    return tuple(row.query("test") for row in _parsed(read_table(path), catalogue))
+    return read_query_file(path, catalogue).queries
 
 
-def shop_queries(table: Table, catalogue: Catalogue) -> tuple[Query, ...]:
+def read_query_file(path: Path, catalogue: Catalogue) -> ReadQueries:
+    """As `read_queries`, with the rows that were left out because their target is gone."""
+    table = read_table(path, columns=ALL_COLUMNS, ids=IDS)
+    rows, read = _parsed(table, catalogue, any_split=True)
+    if not rows:
+        raise ShopError(f"{path}: no query is left: {'; '.join(read.gone.first[:1])}")
+    return _told(table, read, [row.query("test") for row in rows])
+
+
+def shop_queries(table: Table, catalogue: Catalogue) -> ReadQueries:
     """A shop's queries in file order; ShopError where a user's queries are in two splits.
 
     A row without a split takes that of its user's other rows, else `derived_split`.
     """
-    rows = tuple(_parsed(table, catalogue))
+    rows, read = _parsed(table, catalogue, any_split=False)
     given: dict[str, tuple[Split, str]] = {}
     for row in rows:
         if row.split is None:
@@ -57,11 +81,22 @@ def shop_queries(table: Table, catalogue: Catalogue) -> tuple[Query, ...]:
         split, where = given.setdefault(row.user_id, (row.split, row.where))
         if split != row.split:
             raise ShopError(
-                f"{row.where}: user {row.user_id!r} is in split '{row.split}', but in '{split}' "
-                f"at {where}; splits are by user. Give all of a user's queries one split"
+                f"{row.where}: user {shown(row.user_id)} is in split '{row.split}', but in "
+                f"'{split}' at {where}; splits are by user. Give all of a user's queries one split"
             )
     splits = {user: split for user, (split, _) in given.items()}
-    return tuple(row.query(splits.get(row.user_id) or derived_split(row.user_id)) for row in rows)
+    made = [row.query(splits.get(row.user_id) or derived_split(row.user_id)) for row in rows]
+    return _told(table, read, made)
+
+
+def _told(table: Table, items: KnownItems, queries: Sequence[Query]) -> ReadQueries:
+    problems = {
+        "queries_of_gone_items": items.gone.count, "bad_queries": table.sieve.bad.count
+    }  # fmt: skip
+    facts = table.told()
+    if items.gone.count:
+        facts["gone_items"] = items.gone.facts(table.path)
+    return ReadQueries(tuple(queries), problems, facts)
 
 
 def derived_split(key: str) -> Split:
@@ -78,22 +113,32 @@ def place_of(key: str) -> float:
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64
 
 
-def _parsed(table: Table, catalogue: Catalogue) -> Iterator[_Parsed]:
+def _parsed(
+    table: Table, catalogue: Catalogue, *, any_split: bool
+) -> tuple[tuple[_Parsed, ...], KnownItems]:
+    """Rows that can be used and whose target is there."""
     table.require(COLUMNS, "a queries table")
-    for row, query_id in zip(table.rows, table.ids("query_id"), strict=True):
-        yield _Parsed(
-            where=row.where,
-            query_id=query_id,
-            user_id=row.text("user_id") or ANONYMOUS + query_id,
-            text=_text(row),
-            target_id=_target(row, catalogue),
-            kind=row.text("kind") or None,
-            split=_split(row),
-        )
+    items = KnownItems(catalogue)
+
+    def parsed(pair: tuple[str, Row]) -> _Parsed | None:
+        query_id, row = pair
+        text, split = _text(row), _split(row, any_split=any_split)
+        target = items.find(row, "target_id")
+        if target is None:
+            return None
+        user_id = row.text("user_id") or ANONYMOUS + query_id
+        return _Parsed(row.where, query_id, user_id, text, target, row.text("kind") or None, split)
+
+    found = tuple(table.sieve.through(table.with_ids("query_id"), parsed))
+    table.sieve.settle()
+    items.settle("queries")
+    return tuple(row for row in found if row is not None), items
 
 
 def _text(row: Row) -> str:
-    text = row.needed("query")
+    text = row.text("query")
+    if is_invisible(text):
+        raise ShopError(f"{row.where}: 'query' is empty. Fill it in or drop the row")
     if len(text) > MAX_QUERY_CHARACTERS:
         raise ShopError(
             f"{row.where}: a query of {len(text):,} characters, wanted at most "
@@ -102,21 +147,11 @@ def _text(row: Row) -> str:
     return clean_spaces(text)
 
 
-def _target(row: Row, catalogue: Catalogue) -> str:
-    target = row.needed("target_id")
-    if target not in catalogue.row_of:
-        raise ShopError(
-            f"{row.where}: target_id {target!r} is not among the {len(catalogue)} items. "
-            "Add the item or drop the row"
-        )
-    return target
-
-
-def _split(row: Row) -> Split | None:
+def _split(row: Row, *, any_split: bool) -> Split | None:
     text = row.text("split")
-    if not text:
-        return None
     for split in SPLITS:
         if text == split:
             return split
-    raise ShopError(f"{row.where}: split {text!r}, wanted {', '.join(SPLITS)} or nothing")
+    if not text or any_split:
+        return None
+    raise ShopError(f"{row.where}: split {shown(text)}, wanted {', '.join(SPLITS)} or nothing")

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from pydantic import JsonValue
+
 from adamroute.catalogue.request import Interaction, Request
 from adamroute.errors import ShopError
 
@@ -82,6 +84,7 @@ class Shop:
     queries: tuple[Query, ...]
     time: TimeMeaning
     problems: Mapping[str, int] = field(default_factory=dict)  # name of a harmless defect to count
+    reading: Mapping[str, JsonValue] = field(default_factory=dict)  # of each table, for manifests
 
     def request(self, query: Query) -> Request:
         """The query as a served request: its own target is removed from the history first."""

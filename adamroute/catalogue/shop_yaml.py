@@ -3,25 +3,56 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
+from adamroute.catalogue.left_out import OnBadRow
 from adamroute.catalogue.listing import TitleTemplate
 from adamroute.catalogue.shop import TimeMeaning
+from adamroute.catalogue.table_form import TableForm
+from adamroute.catalogue.times import check_format
 from adamroute.config import Section
-from adamroute.errors import ShopError
+from adamroute.errors import ShopError, shown
 
 SHOP_YAML = "shop.yaml"
 Name = Annotated[str, Field(min_length=1)]
 
 
 class FileYaml(Section):
-    """A section that names a table."""
+    """A section that names a table: a file, or a folder of parts; what is None the file tells."""
 
     file: Name
+    encoding: Name | None = None  # of CSV and JSONL, any that Python knows
+    delimiter: Name | None = None  # of CSV, one character or "tab"
+    decimal: Literal[".", ","] | None = None
+    on_bad_row: OnBadRow = "stop"  # skip: leave it out and name it, up to 5 % of the rows
+
+    @field_validator("encoding")
+    @classmethod
+    def _encoding_is_known(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                "a".encode(value)
+            except (LookupError, ValueError) as error:  # UnicodeError is a ValueError
+                raise ValueError(
+                    "Python knows no such encoding; wanted one like cp1252"
+                ) from error
+        return value
+
+    @field_validator("delimiter")
+    @classmethod
+    def _delimiter_is_one_character(cls, value: str | None) -> str | None:
+        mark = "\t" if value in ("tab", r"\t") else value
+        if mark is not None and (len(mark) != 1 or mark in '"\r\n\0' or mark.isalnum()):
+            raise ValueError('wanted one character such as ";", or tab')
+        return mark
+
+    def form(self, section: str) -> TableForm:
+        """How the table is written; `section` is the name of this one."""
+        return TableForm(section, self.encoding, self.delimiter, self.decimal, self.on_bad_row)
 
 
 class ItemsYaml(FileYaml):
@@ -64,7 +95,16 @@ class InteractionsYaml(FileYaml):
     """Columns user_id, item_id, `label` (pos, neg) or `rating`, and perhaps timestamp."""
 
     time: TimeMeaning = "none"  # are timestamps one clock, an order within a user, or neither
-    positive_from: Annotated[float, Field(allow_inf_nan=False)] = 4.0  # least positive rating
+    timestamp_format: Name | None = None  # of strptime; None: ISO 8601, or seconds since 1970
+    # least positive rating; None: four fifths of the scale that the ratings show
+    positive_from: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+    @field_validator("timestamp_format")
+    @classmethod
+    def _format_tells_the_day(cls, value: str | None) -> str | None:
+        if value is not None:
+            check_format(value)
+        return value
 
 
 class QueriesYaml(FileYaml):
@@ -78,6 +118,16 @@ class ShopYaml(Section):
     items: ItemsYaml
     interactions: InteractionsYaml | None = None
     queries: QueriesYaml | None = None
+    on_bad_row: OnBadRow = "stop"  # of every section that does not say otherwise
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sections_follow(cls, raw: object) -> object:
+        if not isinstance(raw, dict) or "on_bad_row" not in raw:
+            return raw
+        rule = {"on_bad_row": raw["on_bad_row"]}
+        sections = {name: raw[name] for name in _SECTIONS if isinstance(raw.get(name), dict)}
+        return {**raw, **{name: rule | section for name, section in sections.items()}}
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {
@@ -110,4 +160,4 @@ def _explained(error: ErrorDetails) -> str:
         return f"{place}: unknown key, wanted one of {', '.join(model.model_fields)}"
     if error["type"] == "missing":
         return f"{place}: missing, add it"
-    return f"{place}: {error['msg']}, got {repr(error['input'])[:60]}"
+    return f"{place}: {error['msg']}, got {shown(error['input'])}"

@@ -64,6 +64,7 @@ def _build(config: Config, folder: Path, progress: Progress) -> dict[str, JsonVa
     return {
         "items": len(items),
         "problems": dict(shop.problems),
+        "reading": shop.reading.get("items"),
         "text_vectors_computed": new_texts,
         "text_encoder": encoder.name,
         "multimodal_encoder": branch.encoder,

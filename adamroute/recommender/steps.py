@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.catalogue.listing import is_invisible
 from adamroute.catalogue.preferences import liked_items, preference_text
 from adamroute.catalogue.queries import MAX_QUERY_CHARACTERS
 from adamroute.catalogue.request import Interaction, PreferenceProfile, Request, UserStatus
@@ -184,7 +185,7 @@ def ranked(found: Candidates, grades: Grades) -> Ranked:
 
 def _check_query(query: str | None) -> None:
     """None is a request without words."""
-    if query is not None and not query.strip():
+    if query is not None and is_invisible(query):
         raise RequestError("query", "query: empty; leave it out to ask by preferences alone")
     if query is not None and len(query) > MAX_QUERY_CHARACTERS:
         most = f"at most {MAX_QUERY_CHARACTERS:,} characters"

@@ -142,8 +142,14 @@ def _copies(shop: Shop) -> Mapping[str, int]:
     spec = parse_shop_yaml(path, path.read_bytes())
     if spec.queries is None:
         return {}
-    rows = read_table(shop.folder / spec.queries.file).rows
-    told = {row.needed("query_id"): (row.where, row.text("copies") or "1") for row in rows}
+    table = read_table(
+        shop.folder / spec.queries.file,
+        spec.queries.form("queries"),
+        columns=("query_id", "copies"),
+        ids=("query_id",),
+    )
+    rows = table.with_ids("query_id")
+    told = {query_id: (row.where, row.text("copies") or "1") for query_id, row in rows}
     for where, text in told.values():
         if not text.isdecimal() or int(text) < 1:
             raise ShopError(f"{where}: copies {text!r}, wanted a whole number from 1. Correct it")

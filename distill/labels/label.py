@@ -89,6 +89,7 @@ def write_labels(
         **_counts(basis, labels, rounds),
         **spent(config.teacher.llm, told.likings, answers),
         "users": users.hash,
+        "reading": dict(shop.reading),
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from adamroute.catalogue.folder import derived_split, read_queries
+from adamroute.catalogue.queries import read_query_file
 from adamroute.catalogue.shop import SPLITS
 from adamroute.errors import ShopError
 
@@ -87,7 +88,7 @@ def test_a_query_of_2000_characters_is_read_on_one_line(corner: Corner) -> None:
         ({"query": None}, "'query' is empty"),
         ({"query_id": ""}, "'query_id' is empty"),
         ({"query_id": "q1"}, "query_id 'q1' stands at queries.jsonl:1 already, wanted once"),
-        ({"target_id": "7"}, "target_id '7' is not among the 3 items. Add the item or drop"),
+        ({"query": "\u200b\u2060\u3164 "}, "'query' is empty. Fill it in or drop the row"),
         ({"target_id": None}, "'target_id' is empty"),
         ({"split": "dev"}, "split 'dev', wanted train, calibration, test or nothing"),
     ],
@@ -116,10 +117,30 @@ def test_a_file_beside_the_shop_is_read_whole_whatever_its_splits(corner: Corner
     ]
 
 
+def test_a_file_beside_the_shop_may_hold_splits_that_nobody_knows(corner: Corner) -> None:
+    catalogue = corner.read().catalogue
+    rows = lines({"split": "dev"}, {"split": "Train"}, {"split": None})
+    queries = read_queries(corner.write("more.jsonl", rows).folder / "more.jsonl", catalogue)
+    assert [q.split for q in queries] == ["test"] * 3
+
+
+def test_a_file_beside_the_shop_says_which_targets_are_gone(corner: Corner) -> None:
+    catalogue = corner.read().catalogue
+    rows = lines({"target_id": "8"}, {"target_id": "9"})
+    read = read_query_file(corner.write("more.jsonl", rows).folder / "more.jsonl", catalogue)
+    assert [q.query_id for q in read.queries] == ["q2"]
+    assert read.problems == {"queries_of_gone_items": 1, "bad_queries": 0}
+    first = ["more.jsonl:1: target_id '8' is not among the items"]
+    assert read.facts["gone_items"] == {"count": 1, "first": first}
+
+
 def test_a_file_beside_the_shop_meets_the_same_checks(corner: Corner) -> None:
     catalogue = corner.read().catalogue
     path = corner.write("more.jsonl", lines({"target_id": "8"})).folder / "more.jsonl"
-    with pytest.raises(ShopError, match=r"more\.jsonl:1: target_id '8' is not among the 3 items"):
+    with pytest.raises(ShopError, match=r"more\.jsonl:1: target_id '8' is not among the items"):
+        read_queries(path, catalogue)
+    path = corner.write("more.jsonl", lines({"query": ""})).folder / "more.jsonl"
+    with pytest.raises(ShopError, match=r"more\.jsonl:1: 'query' is empty"):
         read_queries(path, catalogue)
     with pytest.raises(ShopError, match=r"none\.jsonl: no such file"):
         read_queries(corner.folder / "none.jsonl", catalogue)

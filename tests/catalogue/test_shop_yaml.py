@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
         ("name: corner\n", "", "shop.yaml: name: missing, add it"),
         ("name: corner", "name: 7", "shop.yaml: name: Input should be a valid string, got 7"),
         ("name: corner", "nom: corner", "shop.yaml: name: missing, add it; nom: unknown key, "
-         "wanted one of name, items, interactions, queries"),
+         "wanted one of name, items, interactions, queries, on_bad_row"),
         ("  image: image", "  picture: image", "shop.yaml: items.picture: unknown key, wanted "
-         "one of file, id, title, text, visual, category, image"),
+         "one of file, encoding, delimiter, decimal, on_bad_row, id, title, text, visual, "
+         "category, image"),
         ("  file: queries.jsonl", "  file: queries.jsonl\n  tmie: order",
          "shop.yaml: queries.tmie: unknown key, wanted one of file"),
         ("[name, type, description]", "[]", "shop.yaml: items.text: Tuple should have at least"),
@@ -34,6 +36,21 @@ if TYPE_CHECKING:
          "shop.yaml: interactions.time: Input should be 'global', 'order' or 'none', got 'never'"),
         ("  file: interactions.csv", "  file: interactions.csv\n  positive_from: .nan",
          "shop.yaml: interactions.positive_from: Input should be a finite number, got nan"),
+        ("file: items.csv", "file: items.csv\n  encoding: cp9999",
+         "shop.yaml: items.encoding: Value error, Python knows no such encoding; wanted one like"),
+        ("file: items.csv", "file: items.csv\n  encoding: hex", "shop.yaml: items.encoding: "),
+        ("file: items.csv", "file: items.csv\n  delimiter: ab",
+         'shop.yaml: items.delimiter: Value error, wanted one character such as ";", or tab'),
+        ("file: items.csv", "file: items.csv\n  delimiter: '\"'", "shop.yaml: items.delimiter: "),
+        ("file: items.csv", "file: items.csv\n  decimal: x",
+         "shop.yaml: items.decimal: Input should be '.' or ',', got 'x'"),
+        ("file: items.csv", "file: items.csv\n  on_bad_row: ignore",
+         "shop.yaml: items.on_bad_row: Input should be 'stop' or 'skip', got 'ignore'"),
+        ("name: corner", "name: corner\non_bad_row: ignore", "shop.yaml: items.on_bad_row: Input"),
+        ("  file: interactions.csv", "  file: interactions.csv\n  timestamp_format: '%q'",
+         "shop.yaml: interactions.timestamp_format: Value error, '%q' is no format of strptime:"),
+        ("  file: interactions.csv", "  file: interactions.csv\n  timestamp_format: '%H:%M'",
+         "shop.yaml: interactions.timestamp_format: Value error, '%H:%M' does not tell the day"),
         ("file: items.csv", "file: items.xlsx", "items.xlsx: unknown kind of table"),
         ("file: items.csv", 'file: "it\\0ems.csv"', "shop.yaml: items.file: 'it\\x00ems.csv' "
          "cannot be a path"),
@@ -63,3 +80,13 @@ def test_a_file_that_is_no_mapping_is_refused(
 def test_a_section_left_empty_counts_as_absent(corner: Corner) -> None:
     shop = corner.change("shop.yaml", "queries:\n  file: queries.jsonl\n", "queries:\n").read()
     assert shop.queries == ()
+
+
+def test_a_few_lines_that_stand_for_a_billion_values_are_refused_at_once(corner: Corner) -> None:
+    names = "abcdefghij"
+    bomb = "".join(
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise(names)
+    )
+    said = corner.write("shop.yaml", f"a: &a [x, x, x]\n{bomb}name: *j\nitems: *j\n").complaint()
+    assert said.startswith("shop.yaml: name: Input should be a valid string, got [")
+    assert len(said) < 2000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from adamroute.catalogue.table_files import Row, read_table
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tests.catalogue.conftest import Corner
 
 # neither NUL nor half a surrogate pair, which are refused; no carriage return, which CSV writers
-# and readers may turn into a line feed
-cell = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"))
+# and readers may turn into a line feed; none of the letters that text encoded twice begins with
+cell = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r\u00c2\u00c3\u00e2\u00f0")
+)
 
 
 def saved(folder: Path, name: str, content: str | bytes) -> Path:
@@ -45,7 +47,9 @@ def test_csv_jsonl_and_parquet_hold_the_same_rows(records: list[dict[str, str]])
     writer = csv.DictWriter(text, ["a", "b"], quoting=csv.QUOTE_ALL)
     writer.writeheader()
     writer.writerows(records)
-    wanted = [{key: value.strip() for key, value in r.items()} for r in records]
+    stripped = [{key: value.strip() for key, value in r.items()} for r in records]
+    wanted = [row for row in stripped if any(row.values())]
+    assume(wanted)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pl.DataFrame(records).write_parquet(folder / "t.parquet")
@@ -110,7 +114,7 @@ def test_parquet_numbers_dates_and_lists_become_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("t.xlsx", "a\n1\n", "t.xlsx: unknown kind of table, wanted .csv, .jsonl, .parquet"),
+        ("t.xlsx", "a\n1\n", "t.xlsx: unknown kind of table, wanted .csv, .tsv, .jsonl, .ndjson"),
         ("t.csv", "", "t.csv: no rows, wanted at least one"),
         ("t.csv", "a,b\n", "t.csv: no rows, wanted at least one"),
         ("t.jsonl", "\n\n", "t.jsonl: no rows, wanted at least one"),
@@ -119,7 +123,11 @@ def test_parquet_numbers_dates_and_lists_become_text(tmp_path: Path) -> None:
         ("t.csv", "a,a\n1,2\n", "t.csv:1: column 'a' stands twice. Rename or drop one"),
         ("t.csv", 'a,b\n1,"2\n3,4\n', "t.csv:2: not CSV: unexpected end of data. Write a"),
         ("t.csv", 'a\n"x"y\n', "t.csv:2: not CSV:"),
-        ("t.csv", b"a\nx\ncaf\xe9\n", "t.csv:3: byte 0xe9 is not UTF-8. Convert the file: iconv"),
+        (
+            "t.csv",
+            b"a\nx\ncaf\xe9\n",
+            "t.csv:3: byte 0xe9 is not UTF-8; it looks like Windows-1252",
+        ),
         ("t.csv", "a\nx\0y\n", "t.csv:2: 'a' holds the character U+0000, wanted valid Unicode"),
         ("t.jsonl", b'{"a": "\xff"}', "t.jsonl:1: byte 0xff is not UTF-8"),
         ("t.jsonl", '{"a": 1}\n{"a": \n', "t.jsonl:2: not JSON:"),
@@ -143,9 +151,11 @@ def test_a_missing_table_says_so(tmp_path: Path) -> None:
     )
 
 
-def test_a_cell_beyond_what_csv_allows_is_a_clear_error(tmp_path: Path) -> None:
-    said = complaint(saved(tmp_path, "t.csv", f"a\n{'x' * 200_000}\n"))
-    assert said.startswith("t.csv:2: not CSV: field larger than field limit")
+def test_a_cell_may_be_longer_than_csv_allows_by_itself(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    (row,) = read_table(saved(tmp_path, "t.csv", f"a\n{'x' * 200_000}\n")).rows
+    assert len(row.text("a")) == 200_000
+    assert csv.field_size_limit() == before
 
 
 def test_a_needed_cell_that_is_empty_names_its_row() -> None:

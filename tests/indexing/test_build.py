@@ -110,6 +110,7 @@ def test_the_index_holds_one_row_an_item_and_counts_what_is_missing(
     assert manifest.counts["photos"] == 11
     assert manifest.counts["items_without_photo"] == 1
     assert manifest.counts["problems"] == {"missing_photos": 1}
+    assert manifest.counts["reading"] == {"encoding": "utf-8"}
     assert manifest.counts["text_vectors_computed"] == 12
     # Three an item; one item's query view is its looks and no more, as its first view.
     assert manifest.counts["text_views_computed"] == 35

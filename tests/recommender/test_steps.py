@@ -75,7 +75,7 @@ def test_an_unknown_item_of_a_given_history_is_named_by_its_place(steps: Steps) 
     assert caught.value.field == "history[1].item_id"
 
 
-@pytest.mark.parametrize("query", ["", " \n\t", "x" * 2001])
+@pytest.mark.parametrize("query", ["", " \n\t", "\u200b\u2060", "x" * 2001])
 def test_an_empty_or_overlong_query_is_refused(steps: Steps, query: str) -> None:
     with pytest.raises(RequestError, match="query: ") as caught:
         admitted(steps, query=query)

@@ -106,10 +106,7 @@ def read_taira_users(path: Path) -> Mapping[str, tuple[str, ...]]:
     """Every user's items as the file lists them, the target of a query among them."""
     table = table_files.read_table(path)
     table.require(("user_id", "interaction_string"), "a TAIRA user file")
-    ids = table.ids("user_id")
-    return {
-        u: _ids(row.text("interaction_string")) for u, row in zip(ids, table.rows, strict=True)
-    }
+    return {u: _ids(row.text("interaction_string")) for u, row in table.with_ids("user_id")}
 
 
 def read_reviews(path: Path, advance: Advance) -> Iterator[Review]:
