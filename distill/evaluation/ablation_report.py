@@ -8,8 +8,8 @@ from pathlib import Path
 
 from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
+from adamroute.catalogue.known_queries import known_queries
 from adamroute.config import Config, load_config
-from adamroute.distill.evaluation.asked import asked_queries
 from adamroute.distill.evaluation.bench import Bench, open_bench
 from adamroute.distill.evaluation.metrics import AT_FIXED, COSTS, METRICS, compared
 from adamroute.distill.evaluation.pages import ablation_page
@@ -75,7 +75,7 @@ def set_bench(config: Config, progress: Progress) -> Bench:
     """A finished run: index, labels and re-ranker. ArtifactError where one is missing."""
     shop = open_shop(config)
     index = load_index(config.stage("index"), config.encoders.threads)
-    asked = asked_queries(config, shop, None)
+    asked = known_queries(shop, config.stage("ranks"), "test")
     bench = open_bench(config, shop, index, asked, verb="ablate", progress=progress)
     bench.desk({})  # opens the other parts, before any long work
     return bench

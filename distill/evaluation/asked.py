@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adamroute.catalogue.folder import read_queries
 from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.queries import read_query_file
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config, FoldConfig
 from adamroute.errors import ConfigError
@@ -22,11 +22,17 @@ def check_folds(queries: Path | None, folds: int | None) -> None:
         raise ConfigError(f"report: --folds {folds}: train, calibration and test need one each")
 
 
-def asked_queries(config: Config, shop: Shop, queries: Path | None) -> tuple[Query, ...]:
-    """Every row of the file, else the test split."""
-    if queries is not None:
-        return read_queries(queries, shop.catalogue)
-    return known_queries(shop, config.stage("ranks"), "test")
+def asked_queries(
+    config: Config, shop: Shop, queries: Path | None, progress: Progress
+) -> tuple[Query, ...]:
+    """Every row of the file, else the test split; rows whose item is gone are noted."""
+    if queries is None:
+        return known_queries(shop, config.stage("ranks"), "test")
+    read = read_query_file(queries, shop.catalogue)
+    for name, count in read.problems.items():
+        if count:
+            progress.note(f"{queries}: {name.replace('_', ' ')}: {count}")
+    return read.queries
 
 
 def told_as(queries: Path | None, folds: int | None) -> str:

@@ -89,7 +89,7 @@ def run_report(
     def make(folder: Path) -> Counts:
         shop = open_shop(config)
         if folds is None:
-            asked = asked_queries(config, shop, queries)
+            asked = asked_queries(config, shop, queries, progress)
             found = measure_run(config, shop, asked, progress, stored=queries is None)
         else:
             found = _folded(config, folds, refit, progress)

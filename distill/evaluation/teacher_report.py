@@ -77,7 +77,7 @@ def run_teacher_report(
         shop = open_shop(config)
         index = load_index(config.stage("index"), config.encoders.threads)
         if folds is None:
-            asked, stored = asked_queries(config, shop, queries), queries is None
+            asked, stored = asked_queries(config, shop, queries, progress), queries is None
             bench = open_bench(
                 config, shop, index, asked, verb="report --teacher", stored=stored,
                 progress=progress,
