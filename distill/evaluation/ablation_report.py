@@ -15,10 +15,10 @@ from adamroute.distill.evaluation.metrics import AT_FIXED, COSTS, METRICS, compa
 from adamroute.distill.evaluation.pages import ablation_page
 from adamroute.distill.evaluation.pictures import draw_sweep
 from adamroute.distill.evaluation.routers import RouterEntry, by_thetas, measure, routers
-from adamroute.distill.evaluation.schema import ABLATED, Ablation, OtherRun, Row
+from adamroute.distill.evaluation.schema import ABLATED, Ablation, OtherRun, ReportRow
 from adamroute.distill.evaluation.splits import Array
 from adamroute.distill.evaluation.summary import ablation_row, spoken
-from adamroute.distill.evaluation.table import RESULTS, Table
+from adamroute.distill.evaluation.table import RESULTS, Results
 from adamroute.errors import ArtifactError, ConfigError
 from adamroute.pipeline import ABLATION
 from adamroute.progress import Progress
@@ -87,7 +87,7 @@ def ablation_metrics(router: RouterEntry) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def build_ablation(
-    bench: Bench, table: Table, encoders: Sequence[Other], policies: Sequence[Other]
+    bench: Bench, table: Results, encoders: Sequence[Other], policies: Sequence[Other]
 ) -> Ablation:
     """ablation.json as a value."""
     full = table.values("full", *compared())
@@ -107,7 +107,7 @@ def build_ablation(
     )
 
 
-def _sweep(bench: Bench) -> tuple[Row, ...]:
+def _sweep(bench: Bench) -> tuple[ReportRow, ...]:
     """Recall and ndcg@20 of every fixed theta on the grid (the paper's figure 3)."""
     thetas = [Theta(alpha, k) for k in Bins(bench.constants.tau).budgets for alpha in ALPHAS]
     found = []
@@ -115,7 +115,7 @@ def _sweep(bench: Bench) -> tuple[Row, ...]:
         for theta in thetas:
             answers = by_thetas(bench, [theta] * len(bench))
             means = {spoken(n): float(METRICS[n].values(answers).mean()) for n in SWEPT}
-            found.append(Row({"alpha": theta.alpha, "budget": theta.budget, **means}))
+            found.append(ReportRow({"alpha": theta.alpha, "budget": theta.budget, **means}))
             advance(1)
     return tuple(found)
 
@@ -141,7 +141,7 @@ def _others(bench: Bench, paths: Sequence[Path], progress: Progress) -> tuple[Ot
     return tuple(found)
 
 
-def _compared(bench: Bench, table: Table, others: Sequence[Other]) -> tuple[OtherRun, ...]:
+def _compared(bench: Bench, table: Results, others: Sequence[Other]) -> tuple[OtherRun, ...]:
     """This run first, then each listed one: its teacher and its best fixed split."""
     if not others:
         return ()
@@ -158,7 +158,7 @@ def _compared(bench: Bench, table: Table, others: Sequence[Other]) -> tuple[Othe
     return tuple(found)
 
 
-def _run(config: Config, path: str, table: Table | None, full: Array, missing: str) -> OtherRun:
+def _run(config: Config, path: str, table: Results | None, full: Array, missing: str) -> OtherRun:
     rows = {n: ablation_row(table, n, full) for n in COMPARED} if table is not None else {}
     return OtherRun(
         name=config.name,

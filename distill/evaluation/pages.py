@@ -19,7 +19,7 @@ from adamroute.distill.evaluation.schema import (
     TeacherReport,
 )
 from adamroute.distill.evaluation.splits import Array, Hits
-from adamroute.distill.evaluation.table import Table
+from adamroute.distill.evaluation.table import Results
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -30,7 +30,7 @@ SLICED = ("teacher", "static_best", "prior_only", "oracle")  # routers in the te
 
 
 def report_page(
-    report: Report, table: Table, *, versions: Mapping[str, str], command: str, cpus: int,
+    report: Report, table: Results, *, versions: Mapping[str, str], command: str, cpus: int,
     epsilon: float,
 ) -> str:  # fmt: skip
     """report.md"""
@@ -189,7 +189,7 @@ def significance(difference: Difference) -> str:
     return "which chance alone could explain"
 
 
-def separation(table: Table) -> tuple[float, float] | None:
+def separation(table: Results) -> tuple[float, float] | None:
     """AUC of functional against visual requests by the student's alpha: chosen, and mean of p.
 
     None where the requests are not of both kinds.
@@ -205,7 +205,7 @@ def separation(table: Table) -> tuple[float, float] | None:
     return None if areas[0] is None or areas[1] is None else (areas[0], areas[1])
 
 
-def fallback_counts(table: Table) -> Mapping[str, int]:
+def fallback_counts(table: Results) -> Mapping[str, int]:
     """How often each named fallback happened, the cascade's and the teacher's own."""
     counts: Counter[str] = Counter()
     for row in table.requests.iter_rows(named=True):
@@ -217,7 +217,7 @@ def fallback_counts(table: Table) -> Mapping[str, int]:
     return dict(sorted(counts.items()))
 
 
-def examples(table: Table, *, gained: bool) -> tuple[int, list[dict[str, Any]]]:
+def examples(table: Results, *, gained: bool) -> tuple[int, list[dict[str, Any]]]:
     """How many requests the student recalls at more (fewer) of the three K; the clearest."""
     recalls = [table.of(n, "recall_at_k_mean") for n in ("student", "static_best")]
     difference = recalls[0] - recalls[1] if gained else recalls[1] - recalls[0]
@@ -239,7 +239,7 @@ def quarters(confidence: Array, kept: Hits) -> list[dict[str, float]]:
     ]
 
 
-def budget_counts(table: Table) -> Mapping[int, tuple[int, int]]:
+def budget_counts(table: Results) -> Mapping[int, tuple[int, int]]:
     """Budget K to how many requests student and teacher gave it."""
     mine, theirs = (
         table.fact(name).struct.field("budget").to_list() for name in ("student", "teacher")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adamroute.distill.evaluation.routers import INK, MUTED, Group, RouterEntry, routers
-from adamroute.distill.evaluation.schema import Ablation, Report, Row, TeacherReport
+from adamroute.distill.evaluation.schema import Ablation, Report, ReportRow, TeacherReport
 from adamroute.distill.evaluation.splits import Array
-from adamroute.distill.evaluation.table import Table
+from adamroute.distill.evaluation.table import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def draw_teacher(report: TeacherReport, path: Path) -> None:
 
 
 def _dots(
-    rows: Mapping[str, Row], spans: Mapping[str, tuple[float, float]], group: Group
+    rows: Mapping[str, ReportRow], spans: Mapping[str, tuple[float, float]], group: Group
 ) -> list[Dot]:
     known = routers(group)
     dots = [Dot(known[name], row.recall, spans[name]) for name, row in rows.items()]
@@ -123,7 +123,7 @@ def _draw_dot(axes: Axes, place: int, dot: Dot) -> None:
     )  # fmt: skip
 
 
-def draw_alphas(table: Table, path: Path) -> None:
+def draw_alphas(table: Results, path: Path) -> None:
     """How the student divides the budget, one panel a stated kind."""
     alphas = table.fact("student").struct.field("alpha").to_numpy()
     kinds = table.fact("kind").to_numpy()
@@ -243,7 +243,7 @@ def draw_sweep(report: Ablation, path: Path) -> None:
 
 
 def _draw_sweep(axes: Axes, report: Ablation, metric: str) -> None:
-    full, by_budget = report.rows["full"], dict[int, list[Row]]()
+    full, by_budget = report.rows["full"], dict[int, list[ReportRow]]()
     for swept in report.sweep:
         by_budget.setdefault(swept["budget"], []).append(swept)
     for shade, (k, here) in zip(SHADES, sorted(by_budget.items()), strict=False):

@@ -34,7 +34,7 @@ from adamroute.distill.evaluation.ranking_tasks import (
     exact_tasks,
     query_free_tasks,
 )
-from adamroute.distill.evaluation.schema import Section
+from adamroute.distill.evaluation.schema import Closed
 from adamroute.distill.evaluation.splits import Array
 from adamroute.errors import ArtifactError, ConfigError
 from adamroute.pipeline import PROTOCOL
@@ -55,14 +55,14 @@ PUBLISHED: Mapping[str, tuple[float, float, float, float]] = {
 }
 
 
-class ProtocolRow(Section):
+class ProtocolRow(Closed):
     """One way of ranking: the median over its trials, and each trial."""
 
     median: dict[str, float]
     trials: tuple[dict[str, float], ...]  # one where nothing depends on the seed
 
 
-class ProtocolTable(Section):
+class ProtocolTable(Closed):
     """All rows on one set of requests."""
 
     requests: str  # which they are
@@ -71,7 +71,7 @@ class ProtocolTable(Section):
     rows: dict[str, ProtocolRow]
 
 
-class ProtocolReport(Section):
+class ProtocolReport(Closed):
     """The whole of protocol.json."""
 
     format: Literal[1] = 1

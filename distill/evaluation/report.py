@@ -34,10 +34,10 @@ from adamroute.distill.evaluation.metrics import AT_FIXED, COSTS, compared, kl_d
 from adamroute.distill.evaluation.pages import report_page
 from adamroute.distill.evaluation.pictures import Curves, draw_alphas, draw_curves, draw_routers
 from adamroute.distill.evaluation.routers import RouterEntry, measure, routers
-from adamroute.distill.evaluation.schema import Report, Row
+from adamroute.distill.evaluation.schema import Report, ReportRow
 from adamroute.distill.evaluation.splits import CURVE_BUDGETS, Array
 from adamroute.distill.evaluation.summary import at_fixed, report_row
-from adamroute.distill.evaluation.table import RESULTS, Table, pooled
+from adamroute.distill.evaluation.table import RESULTS, Results, pooled
 from adamroute.distill.labels.targets import evidence_belief
 from adamroute.errors import ConfigError
 from adamroute.pipeline import LABEL, REPORT, RERANKER, TRAIN, decided_by
@@ -63,7 +63,7 @@ MAYBE_EMPTY: Mapping[str, Any] = {  # columns that may hold nothing
 class Measured:
     """Everything the report is made from."""
 
-    table: Table
+    table: Results
     versions: Mapping[str, str]  # stage to hash
 
 
@@ -97,10 +97,17 @@ def run_report(
         write_report(folder, config, shop, found, queries=told, command=command)
         return {"requests": len(found.table)}
 
-    if out is not None:  # a folder of the user's, which may hold other files
-        out.mkdir(parents=True, exist_ok=True)
-        make(out)
-        return out / REPORT_MD
+    if out is None:
+        return _stage(config, queries, folds, make) / REPORT_MD
+    out.mkdir(parents=True, exist_ok=True)  # a folder of the user's, which may hold other files
+    make(out)
+    return out / REPORT_MD
+
+
+def _stage(
+    config: Config, queries: Path | None, folds: int | None, make: Callable[[Path], Counts]
+) -> Path:
+    """The report stage's folder, fresh."""
     stage = REPORT if folds is None else replace(REPORT, folder=f"{FOLDS}/report")
     options: dict[str, JsonValue] = {
         "folds": folds,
@@ -108,7 +115,7 @@ def run_report(
         "queries": file_hash(queries) if queries else None,
     }
     stage.run(config, lambda work: make(work.folder), options=options)
-    return stage.path(config) / REPORT_MD
+    return stage.path(config)
 
 
 def measure_run(
@@ -191,7 +198,7 @@ def write_report(
     return report
 
 
-def build_report(config: Config, shop: Shop, table: Table, queries: str) -> Report:
+def build_report(config: Config, shop: Shop, table: Results, queries: str) -> Report:
     """report.json as a value."""
     names = routers("report")
     return Report(
@@ -209,7 +216,7 @@ def build_report(config: Config, shop: Shop, table: Table, queries: str) -> Repo
             "kind": {
                 kind: {
                     "n": len(part),
-                    **{name: Row({"recall_at_k": at_fixed(part, name)}) for name in names},
+                    **{name: ReportRow({"recall_at_k": at_fixed(part, name)}) for name in names},
                 }
                 for kind, part in table.parts("kind").items()
             }
@@ -217,7 +224,7 @@ def build_report(config: Config, shop: Shop, table: Table, queries: str) -> Repo
     )
 
 
-def agreement(table: Table) -> dict[str, float]:
+def agreement(table: Results) -> dict[str, float]:
     """Student against teacher, each by its own theta; `kl` of the teacher's soft label, in nats.
 
     Of the shares, `win` is where the student alone recalls the wanted item.
@@ -240,7 +247,7 @@ def agreement(table: Table) -> dict[str, float]:
     }
 
 
-def curves(report: Report, table: Table) -> Curves:
+def curves(report: Report, table: Results) -> Curves:
     """What the third picture shows."""
     order = np.argsort(table.fact("confidence").to_numpy(), kind="stable")
     student, teacher = (table.of(n, "recall_at_k_mean")[order] for n in ("student", "teacher"))

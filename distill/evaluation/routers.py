@@ -25,7 +25,7 @@ from adamroute.distill.evaluation.rankings import (
     rank_fusion,
 )
 from adamroute.distill.evaluation.splits import Array, oracle_alphas, static_alpha
-from adamroute.distill.evaluation.table import Table, rows
+from adamroute.distill.evaluation.table import Results, rows
 from adamroute.teacher.constants import BLIND_BUDGET
 from adamroute.theta import Theta
 
@@ -250,7 +250,7 @@ def routers(*groups: Group) -> dict[str, RouterEntry]:
 
 def measure(
     bench: Bench, asked: Mapping[str, RouterEntry], metrics: Callable[[RouterEntry], Sequence[str]]
-) -> Table:
+) -> Results:
     """The table of these routers on the bench's requests, with `metrics` of each."""
     frames = []
     with bench.progress.task("routers answer", total=len(asked)) as advance:
@@ -258,4 +258,4 @@ def measure(
             answers = replace(router.choose(bench), desk=partial(bench.desk, router.path))
             frames.append(rows(router.name, metrics(router), bench.frame["request"], answers))
             advance(1)
-    return Table(pl.concat(frames), bench.frame, bench.config.seed)
+    return Results(pl.concat(frames), bench.frame, bench.config.seed)

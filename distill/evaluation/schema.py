@@ -23,13 +23,13 @@ REPORT_COLUMNS = (
 )  # fmt: skip
 
 
-class Section(BaseModel):
+class Closed(BaseModel):
     """Frozen, closed, and without NaN."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Difference(Section):
+class Difference(Closed):
     """A paired difference of two routers on the same requests, with its 95 % interval."""
 
     mean: float
@@ -42,7 +42,7 @@ ByName = (
 )
 
 
-class Row(RootModel[dict[str, Count | Finite | Interval | Difference | ByName]]):
+class ReportRow(RootModel[dict[str, Count | Finite | Interval | Difference | ByName]]):
     """One router, or part of the requests: what is known of it by name, in the order of JSON."""
 
     model_config = ConfigDict(frozen=True)
@@ -66,10 +66,10 @@ class Row(RootModel[dict[str, Count | Finite | Interval | Difference | ByName]])
         return found
 
 
-Rows = dict[str, Row]
+Rows = dict[str, ReportRow]
 
 
-class Heading(Section):
+class Heading(Closed):
     """What every file begins with."""
 
     format: Literal[1] = 1
@@ -88,7 +88,7 @@ class Report(Heading):
     commit: str
     rows: Rows
     agreement: dict[str, float]  # student against teacher on the same requests
-    slices: dict[Literal["kind"], dict[str, dict[str, Count | Row]]]  # `n`, then the routers
+    slices: dict[Literal["kind"], dict[str, dict[str, Count | ReportRow]]]  # `n`, then the routers
 
     @model_validator(mode="after")
     def _whole(self) -> Report:
@@ -111,7 +111,7 @@ class TeacherReport(Heading):
     regret: Amount  # mean routing regret, in soft recall at the teacher's own K
     recall: Amount  # by the teacher's own alpha and K
     teacher_budget: Amount  # mean of its own K
-    hardness: dict[str, Row]  # by branch; empty where nothing was rewritten
+    hardness: dict[str, ReportRow]  # by branch; empty where nothing was rewritten
     slices: dict[str, Rows]
     no_evidence: Amount  # share of requests whose answer is the prior
     fallbacks: dict[str, Amount]  # name to the share of requests on which it happened
@@ -123,7 +123,7 @@ class TeacherReport(Heading):
         return self
 
 
-class OtherRun(Section):
+class OtherRun(Closed):
     """A run that the config lists beside this one; `row` is null where it is not built."""
 
     name: str
@@ -131,8 +131,8 @@ class OtherRun(Section):
     text_encoder: str
     multimodal_encoder: str
     policy: str
-    row: Row | None
-    static_best: Row | None
+    row: ReportRow | None
+    static_best: ReportRow | None
     not_built: str  # what to run, "" where there is a row
 
 
@@ -146,7 +146,9 @@ class Ablation(Heading):
     rows: Rows
     encoders: tuple[OtherRun, ...]
     policies: tuple[OtherRun, ...]
-    sweep: tuple[Row, ...]  # alpha, budget, recall, ndcg20 of one fixed theta for all requests
+    sweep: tuple[
+        ReportRow, ...
+    ]  # alpha, budget, recall, ndcg20 of one fixed theta for all requests
 
     @model_validator(mode="after")
     def _whole(self) -> Ablation:

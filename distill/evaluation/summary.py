@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from adamroute.distill.evaluation.metrics import AT_FIXED, compared
-from adamroute.distill.evaluation.schema import Difference, Interval, Row
+from adamroute.distill.evaluation.schema import Difference, Interval, ReportRow
 from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array
-from adamroute.distill.evaluation.table import Table
+from adamroute.distill.evaluation.table import Results
 
 LEFT_OUT = ("recall_pessimistic", "recall_at_k_mean")  # of the values in ablation.json
-Number = Callable[[Table, str], float]
+Number = Callable[[Results, str], float]
 
 
 def _mean(metric: str) -> Number:
@@ -35,7 +35,7 @@ NUMBERS: Mapping[str, Number] = {
 }
 
 
-def report_row(table: Table, router: str) -> Row:
+def report_row(table: Results, router: str) -> ReportRow:
     """One router, with its intervals and its differences to `static_best`."""
     names = compared()
     own = table.values(router, *names)
@@ -43,7 +43,7 @@ def report_row(table: Table, router: str) -> Row:
     spans = table.intervals(np.concatenate([own, gains], axis=1))
     means = dict(zip(names, own.mean(axis=0).tolist(), strict=True))
     costs = [name for name in NUMBERS if name != "ms"]
-    return Row(
+    return ReportRow(
         {
             **{name: mean for name, mean in means.items() if name != "recall_at_k_mean"},
             **{name: NUMBERS[name](table, router) for name in costs},
@@ -54,13 +54,13 @@ def report_row(table: Table, router: str) -> Row:
     )
 
 
-def ablation_row(table: Table, router: str, full: Array) -> Row:
+def ablation_row(table: Results, router: str, full: Array) -> ReportRow:
     """One row; `full` is [B, M] of the compared metrics."""
     names = compared()
     gains = table.values(router, *names) - full
     own = {spoken(n): table.mean(router, n) for n in names if n not in LEFT_OUT}
     told = {name: number(table, router) for name, number in NUMBERS.items()}
-    return Row(
+    return ReportRow(
         {
             **own,
             "recall_at_k": at_fixed(table, router),
@@ -71,11 +71,11 @@ def ablation_row(table: Table, router: str, full: Array) -> Row:
     )
 
 
-def teacher_row(table: Table, router: str) -> Row:
+def teacher_row(table: Results, router: str) -> ReportRow:
     """One router at equal budgets; `ci95` is of the mean over K = 20, 40, 100."""
     (span,) = table.intervals(table.values(router, "recall_at_k_mean"))
     differences = minus(table, router, "static_best")
-    return Row(
+    return ReportRow(
         {"recall_at_k": at_fixed(table, router), "ci95": span, "minus_static_best": differences}
     )
 
@@ -85,7 +85,7 @@ def spoken(metric: str) -> str:
     return metric.replace("@", "")
 
 
-def at_fixed(table: Table, router: str) -> dict[str, float]:
+def at_fixed(table: Results, router: str) -> dict[str, float]:
     """Mean recall at each fixed K."""
     means = table.values(router, *AT_FIXED).mean(axis=0).tolist()
     return dict(zip(map(str, FIXED_BUDGETS), means, strict=True))
@@ -102,7 +102,7 @@ def differences(
     }
 
 
-def minus(table: Table, router: str, other: str) -> dict[str, Difference]:
+def minus(table: Results, router: str, other: str) -> dict[str, Difference]:
     """One router less another in recall at K = 20, 40, 100, and in the mean of them."""
     gain = table.values(router, *AT_FIXED) - table.values(other, *AT_FIXED)
     columns = np.concatenate([gain, gain.mean(axis=1, keepdims=True)], axis=1)

@@ -26,7 +26,7 @@ RESULTS = "results.parquet"  # the rows, as every report leaves them beside its 
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Results:
     """Values of every router on the same requests, each (router, metric) in their order."""
 
     rows: pl.DataFrame  # router, request, metric, value
@@ -41,7 +41,7 @@ class Table:
         """Of the requests, [B]."""
         return self.requests["user"].to_list()
 
-    def told(self, facts: pl.DataFrame) -> Table:
+    def told(self, facts: pl.DataFrame) -> Results:
         """The same with more columns of facts about the requests, [B] rows."""
         return replace(self, requests=self.requests.hstack(facts))
 
@@ -70,13 +70,13 @@ class Table:
         means = bootstrap_means(columns, self.users, self.seed)
         return tuple(interval(means[:, column]) for column in range(columns.shape[1]))
 
-    def part(self, here: NDArray[np.bool_]) -> Table:
+    def part(self, here: NDArray[np.bool_]) -> Results:
         """Some of the requests, [B] booleans."""
         asked = self.requests.filter(pl.Series(here))
         rows = self.rows.join(asked.select("request"), on="request", how="semi")
-        return Table(rows, asked, self.seed)
+        return Results(rows, asked, self.seed)
 
-    def parts(self, column: str) -> dict[str, Table]:
+    def parts(self, column: str) -> dict[str, Results]:
         """The requests by what `column` says of them, in natural order; "" is left out."""
         said = self.requests[column].to_numpy()
         labels = sorted(set(said.tolist()) - {""}, key=_natural)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import polars as pl
 
 from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.shop import Shop
+from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.asked import asked_queries, check_folds, fold_configs, told_as
 from adamroute.distill.evaluation.bench import Bench, open_bench
@@ -27,9 +27,9 @@ from adamroute.distill.evaluation.metrics import AT_FIXED
 from adamroute.distill.evaluation.pages import SLICED, teacher_page
 from adamroute.distill.evaluation.pictures import Ranks, draw_hardness, draw_teacher
 from adamroute.distill.evaluation.routers import RouterEntry, measure, routers
-from adamroute.distill.evaluation.schema import Row, TeacherReport
+from adamroute.distill.evaluation.schema import ReportRow, TeacherReport
 from adamroute.distill.evaluation.summary import minus, teacher_row
-from adamroute.distill.evaluation.table import RESULTS, Table, pooled
+from adamroute.distill.evaluation.table import RESULTS, Results, pooled
 from adamroute.distill.labels.label import TRACES_FILE
 from adamroute.pipeline import LABEL, TEACHER_REPORT
 from adamroute.progress import Progress
@@ -47,7 +47,7 @@ HISTORIES = ((0, 0), (1, 2), (3, 5), (6, 10), (11, 20), (21, None))  # positives
 class Taught:
     """What the page is made from, one entry a request."""
 
-    table: Table
+    table: Results
     ranks: Ranks
 
 
@@ -75,18 +75,11 @@ def run_teacher_report(
 
     def make(work: Work) -> Counts:
         shop = open_shop(config)
-        index = load_index(config.stage("index"), config.encoders.threads)
         if folds is None:
-            asked, stored = asked_queries(config, shop, queries, progress), queries is None
-            bench = open_bench(
-                config, shop, index, asked, verb="report --teacher", stored=stored,
-                progress=progress,
-            )  # fmt: skip
-            taught = measure_teacher(bench)
+            asked = asked_queries(config, shop, queries, progress)
+            taught = _taught(config, shop, asked, progress, stored=queries is None)
         else:
-            memory = KeptTexts(index.text_encoder, config.out / "cache")
-            taught = _folded(config, replace(index, text_encoder=memory), folds, relabel, progress)
-            memory.save()
+            taught = _folded(config, folds, relabel, progress)
         report = build_teacher_report(
             config, shop, taught, told_as(queries, folds), remembered=folds is not None
         )
@@ -95,6 +88,17 @@ def run_teacher_report(
 
     stage.run(config, make, options={"folds": folds}, anew=True)
     return stage.path(config) / TEACHER_MD
+
+
+def _taught(
+    config: Config, shop: Shop, asked: Sequence[Query], progress: Progress, *, stored: bool
+) -> Taught:
+    index = load_index(config.stage("index"), config.encoders.threads)
+    return measure_teacher(
+        open_bench(
+            config, shop, index, asked, verb="report --teacher", stored=stored, progress=progress
+        )
+    )
 
 
 def measure_teacher(bench: Bench) -> Taught:
@@ -168,7 +172,7 @@ def build_teacher_report(
     )
 
 
-def hardness(ranks: Ranks) -> dict[str, Row]:
+def hardness(ranks: Ranks) -> dict[str, ReportRow]:
     """Pseudo-queries against real ones in both branches; empty where either are none.
 
     `distance` is Kolmogorov-Smirnov's, the widest gap between two distribution functions.
@@ -182,7 +186,7 @@ def hardness(ranks: Ranks) -> dict[str, Row]:
         "multimodal": (ranks.pseudo_mm, ranks.real_mm),
     }
     return {
-        name: Row(
+        name: ReportRow(
             {
                 "n_pseudo": len(pseudo),
                 "n_real": len(real),
@@ -195,8 +199,8 @@ def hardness(ranks: Ranks) -> dict[str, Row]:
     }
 
 
-def _slice(part: Table) -> Row:
-    return Row(
+def _slice(part: Results) -> ReportRow:
+    return ReportRow(
         {
             "n": len(part),
             **{name: float(part.values(name, *AT_FIXED).mean()) for name in SLICED},
@@ -214,18 +218,18 @@ def _span(liked: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _folded(
-    config: Config, index: SearchIndex, folds: int, relabel: Relabel, progress: Progress
-) -> Taught:
+def _folded(config: Config, folds: int, relabel: Relabel, progress: Progress) -> Taught:
     """A fold is a label stage of its own, asked on the users that it never saw."""
-    parts = []
+    index = load_index(config.stage("index"), config.encoders.threads)
+    memory = KeptTexts(index.text_encoder, config.out / "cache")
+    index, parts = replace(index, text_encoder=memory), []
     for part in fold_configs(config, FOLDS, folds, progress):
         shop = open_shop(part)
         relabel(part, shop, index, progress)
-        bench = open_bench(
-            part, shop, index, shop.split("test"), verb="report --teacher", progress=progress
-        )
+        asked = shop.split("test")
+        bench = open_bench(part, shop, index, asked, verb="report --teacher", progress=progress)
         parts.append(measure_teacher(bench))
+    memory.save()
     return pooled(parts)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from adamroute.distill.evaluation.pictures import Ranks
 from adamroute.distill.evaluation.routers import routers
-from adamroute.distill.evaluation.table import Table
+from adamroute.distill.evaluation.table import Results
 from adamroute.distill.evaluation.teacher_report import Taught
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.theta import Theta
@@ -33,7 +33,7 @@ def answer(request_id: str, steps: int, *fallbacks: str) -> TeacherAnswer:
     )
 
 
-def table() -> Table:
+def table() -> Results:
     requests = pl.DataFrame(
         {
             "request": ["q0", "q1", "q2", "q3"],
@@ -57,7 +57,7 @@ def table() -> Table:
         for request, value in zip(requests["request"], values, strict=True)
     ]
     named = pl.DataFrame(rows, schema=["router", "request", "metric", "value"], orient="row")
-    return Table(named, requests, seed=0)
+    return Results(named, requests, seed=0)
 
 
 def columns(at_k: list[list[int]]) -> dict[str, list[float]]:

@@ -10,9 +10,9 @@ from adamroute.distill.evaluation.outcomes import Answers, listed, split
 from adamroute.distill.evaluation.rankings import rank_fusion
 from adamroute.distill.evaluation.report import build_report
 from adamroute.distill.evaluation.routers import routers
-from adamroute.distill.evaluation.schema import Report, Row
+from adamroute.distill.evaluation.schema import Report, ReportRow
 from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array, hits_by_alpha
-from adamroute.distill.evaluation.table import Table
+from adamroute.distill.evaluation.table import Results
 from adamroute.reranking.features import ranking_case
 from adamroute.reranking.reranker import expected_grade
 from adamroute.retrieval.replay import recalled
@@ -142,7 +142,7 @@ def test_rows_hold_means_and_paired_differences_to_the_best_fixed_split() -> Non
     assert all(d.mean == 0.0 and d.ci95 == (0.0, 0.0) for d in own.values())
 
 
-def report_of(table: Table) -> Report:
+def report_of(table: Results) -> Report:
     world = bench()
     return build_report(world.config, world.shop, table, "test split")
 
@@ -171,7 +171,7 @@ def test_slices_split_the_requests_by_kind() -> None:
     assert sum(int(str(part["n"])) for part in slices.values()) == B
     here = np.array([kind == "visual" for kind in requests().kinds])
     student = slices["visual"]["student"]
-    assert isinstance(student, Row)
+    assert isinstance(student, ReportRow)
     assert student["recall_at_k"]["20"] == pytest.approx(
         table.of("student", "recall@20")[here].mean()
     )

@@ -21,7 +21,7 @@ from adamroute.stages import read_manifest
 from adamroute.theta import Theta
 from adamroute.training.reranker_fit import run_reranker
 
-Row = dict[str, object]
+ReportRow = dict[str, object]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def report_of(folder: Path) -> Report:
     return Report.model_validate_json((folder / "report.json").read_text())
 
 
-def rows_of(folder: Path) -> list[Row]:
+def rows_of(folder: Path) -> list[ReportRow]:
     return [json.loads(line) for line in (folder / "requests.jsonl").read_text().splitlines()]
 
 

@@ -6,18 +6,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from adamroute.distill.evaluation.table import Table, pooled
+from adamroute.distill.evaluation.table import Results, pooled
 from tests.distill.worlds import B, measured_world
 
 
-def of_one(values: np.ndarray, users: list[str]) -> Table:
+def of_one(values: np.ndarray, users: list[str]) -> Results:
     names = [f"q{b}" for b in range(len(values))]
     requests = pl.DataFrame({"request": names, "user": users})
     columns = {
         metric: pl.DataFrame({"router": "r", "request": names, "metric": metric, "value": column})
         for metric, column in zip("ab", values.T, strict=True)
     }
-    return Table(pl.concat(columns.values()), requests, seed=0)
+    return Results(pl.concat(columns.values()), requests, seed=0)
 
 
 def test_the_table_survives_parquet(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_the_table_survives_parquet(tmp_path: Path) -> None:
     table.rows.write_parquet(tmp_path / "results.parquet")
     rows = pl.read_parquet(tmp_path / "results.parquet")
     assert rows.columns == ["router", "request", "metric", "value"]
-    again = Table(rows, table.requests, table.seed)
+    again = Results(rows, table.requests, table.seed)
     for router in ("student", "random", "oracle"):
         for metric in ("recall", "ndcg@20", "ms"):
             assert np.array_equal(again.of(router, metric), table.of(router, metric))
