@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from adamroute.assembly import (
     calibration,
@@ -37,7 +37,7 @@ from adamroute.serving.warm import warm_index
 from tests.serving.front import admission
 
 POLICIES = ("auto", "auto@0.0", "auto@1", "student", "teacher", "static@0.3,40")
-SWITCHES: Mapping[str, Mapping[str, Mapping[str, object]]] = {
+SWITCHES: Mapping[str, Mapping[str, Mapping[str, JsonValue]]] = {
     "nothing": {},
     "collaborative start": {"teacher": {"collaborative_start": False}},
     "evidence": {"teacher": {"evidence": 0}},
