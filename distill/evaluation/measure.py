@@ -77,7 +77,7 @@ class Measured:
 
 def measure(config: Config, shop: Shop, queries: Sequence[Query], progress: Progress) -> Measured:
     """Measure all routers on `queries`; LabelError where there is nothing to measure on."""
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     fit_queries = known_queries(shop, config.stage("ranks"), "train", "calibration")
     if not queries or not fit_queries:
         raise LabelError(
@@ -127,7 +127,7 @@ def load_routers(config: Config, index: SearchIndex) -> Routers:
         }
     )
     return Routers(
-        student=LoraStudent.load(config.stage("student"), config.student.threads),
+        student=LoraStudent.load(config.stage("student")),
         linear=LinearStudent.load(config.stage("student")),
         teacher=load_teacher(labels, index, config, config.out / REPLIES_FILE),
         constants=read_teacher_file(labels),

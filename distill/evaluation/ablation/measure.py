@@ -84,7 +84,7 @@ def set_bench(config: Config) -> Bench:
     """Load a finished run: index, labels and scorer. ArtifactError where one is missing."""
     labels = config.stage("labels")
     shop = open_shop(config)
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     queries = known_queries(shop, config.stage("ranks"), "test")
     fit_queries = known_queries(shop, config.stage("ranks"), "train", "calibration")
     if not queries or not fit_queries:

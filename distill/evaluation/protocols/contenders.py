@@ -52,7 +52,7 @@ class Contender:
 
 def load_run(config: Config) -> Run:
     """The index, and what else is finished; ArtifactError where stages don't belong together."""
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     tau = min(config.routing.tau, len(index.ids))
     hashes, left_out = _finished(config)
     if "labels" in left_out or "reranker" in left_out:
@@ -130,7 +130,7 @@ def _told(student: Student, tasks: Sequence[Context]) -> list[Theta]:
 def _student(config: Config) -> Student:
     from adamroute.routing.lora_student import LoraStudent
 
-    return LoraStudent.load(config.stage("student"), config.student.threads)
+    return LoraStudent.load(config.stage("student"))
 
 
 def _finished(config: Config) -> tuple[dict[str, str], dict[str, str]]:

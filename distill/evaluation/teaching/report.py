@@ -72,7 +72,7 @@ def run_teacher_report(
 
     def make(work: Work) -> Counts:
         shop = open_shop(config)
-        index = load_index(config.stage("index"), config.encoders.threads)
+        index = load_index(config.stage("index"))
         if folds is None:
             asked = _asked(config, shop, queries)
             scene = set_scene(config, shop, index, asked)
