@@ -60,16 +60,14 @@ def load_text_encoder(encoders: EncoderConfig) -> TextEncoder:
     if encoders.text == "minilm":
         from adamroute.encoders.minilm import MiniLM
 
-        return MiniLM(encoders.threads)
+        return MiniLM()
     from adamroute.checkpoints import find_checkpoint
     from adamroute.encoders.qwen_text import Qwen3TextEncoder
 
     found = find_checkpoint(
         encoders.text_model, allow_download=encoders.allow_download, setting="encoders.text_model"
     )
-    return Qwen3TextEncoder(
-        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
-    )
+    return Qwen3TextEncoder(found, dtype=encoders.dtype, batch=encoders.batch)
 
 
 def load_vl_encoder(encoders: EncoderConfig) -> Qwen3VLEncoder:
@@ -82,9 +80,7 @@ def load_vl_encoder(encoders: EncoderConfig) -> Qwen3VLEncoder:
         allow_download=encoders.allow_download,
         setting="encoders.multimodal_model",
     )
-    return Qwen3VLEncoder(
-        found, dtype=encoders.dtype, batch=encoders.batch, threads=encoders.threads
-    )
+    return Qwen3VLEncoder(found, dtype=encoders.dtype, batch=encoders.batch)
 
 
 def load_mm_encoder(encoders: EncoderConfig, folder: Path, built_with: str) -> MultimodalEncoder:
@@ -98,7 +94,6 @@ def load_mm_encoder(encoders: EncoderConfig, folder: Path, built_with: str) -> M
 
 def load_index(
     folder: Path,
-    threads: int,
     text_encoder: TextEncoder | None = None,
     device: Literal["cpu", "gpu"] = "cpu",
 ) -> SearchIndex:
@@ -107,7 +102,7 @@ def load_index(
     Without `text_encoder` the one that the index was built with is loaded (torch comes with it).
     """
     manifest = read_manifest(folder, "build")
-    encoders = built_encoders(manifest, threads)
+    encoders = built_encoders(manifest)
     encoder = text_encoder or load_text_encoder(encoders)
     _check_encoder(folder, "text", str(manifest.counts.get("text_encoder")), encoder.name)
     stored = read_items(folder, manifest)
@@ -122,20 +117,19 @@ def load_index(
         mm_encoder=load_mm_encoder(
             encoders, folder, str(manifest.counts.get("multimodal_encoder"))
         ),
-        recall=DualRetriever(BranchIndex(text, threads, device), BranchIndex(mm, threads, device)),
+        recall=DualRetriever(BranchIndex(text, device), BranchIndex(mm, device)),
     )
 
 
-def built_encoders(manifest: Manifest, threads: int) -> EncoderConfig:
+def built_encoders(manifest: Manifest) -> EncoderConfig:
     """The encoders of a finished index. Their weights are at hand: nothing is downloaded."""
     try:
-        settings = EncoderConfig.model_validate(manifest.config["encoders"])
+        return EncoderConfig.model_validate(manifest.config["encoders"])
     except (KeyError, ValidationError) as error:
         raise ArtifactError(
             f"index: its manifest names no encoders that this version knows ({error}). "
             "Rebuild: adamroute build CONFIG"
         ) from error
-    return settings.model_copy(update={"threads": threads})
 
 
 def _check_encoder(folder: Path, kind: str, built_with: str, found: str) -> None:
@@ -244,11 +238,11 @@ def load_teacher(
     return build_teacher(constants, config.teacher, index, load_snapshot(labels, config), policy)
 
 
-def load_student(config: Config, threads: int) -> LoraStudent:
+def load_student(config: Config) -> LoraStudent:
     """The trained student. ArtifactError where it is not there or of another template."""
     from adamroute.routing.lora_student import LoraStudent
 
-    return LoraStudent.load(config.stage("student"), threads)
+    return LoraStudent.load(config.stage("student"))
 
 
 def load_linear_student(config: Config) -> LinearStudent:
@@ -279,7 +273,7 @@ def load_contexts(config: Config, index: SearchIndex) -> Contexts:
 def local_nodes(config: Config, index: SearchIndex) -> Nodes:
     """Router, teacher and re-ranker in this process."""
     return Nodes(
-        router=Router(load_student(config, config.student.threads), calibration(config)),
+        router=Router(load_student(config), calibration(config)),
         teacher=Teaching(load_served_teacher(config, index)),
         reranker=Reranking(load_reranker(config)),
     )

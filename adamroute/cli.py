@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-from adamroute.config import Config, keep_config, load_config
-from adamroute.errors import AdamrouteError
-from adamroute.process import prepare_process
+from adamroute.config import Config, load_config
+from adamroute.failures import ending
+from adamroute.process import Stopped, prepare_process, run_in_utf8, stopped_by_signals
 from adamroute.progress import Progress, TerminalProgress
+from adamroute.run_lock import only_writer
+from adamroute.stages import keep_config
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,6 +39,7 @@ ShopDir = Annotated[
 OutDir = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write stages below this folder.")
 ]
+T = TypeVar("T")
 DEMO = Path(__file__).parent / "configs" / "demo.yaml"  # of the checkout or of the wheel
 AMAZON_SETS = "amazon-beauty, amazon-clothing, amazon-music, msr-video-games or msr-baby."
 
@@ -41,25 +47,25 @@ AMAZON_SETS = "amazon-beauty, amazon-clothing, amazon-music, msr-video-games or 
 @app.command()
 def build(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     """Read the shop, embed its items, fit the photo alignment, write index/."""
-    _build(load_config(config, shop=shop, out=out), TerminalProgress())
+    _write("build", _build, _load(config, shop, out))
 
 
 @app.command()
 def label(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     """Run the teacher over the train users and write soft labels to labels/."""
-    _label(load_config(config, shop=shop, out=out), TerminalProgress())
+    _write("label", _label, _load(config, shop, out))
 
 
 @app.command()
 def train(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     """Train the LoRA student, its linear baseline and the re-ranker: student/, reranker/."""
-    _train(load_config(config, shop=shop, out=out), TerminalProgress())
+    _write("train", _train, _load(config, shop, out))
 
 
 @app.command()
 def calibrate(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     """Fit the student's confidence and measure what falling back gains: calibration/."""
-    _calibrate(load_config(config, shop=shop, out=out), TerminalProgress())
+    _write("calibrate", _calibrate, _load(config, shop, out))
 
 
 @app.command()
@@ -86,11 +92,8 @@ def report(
     ] = None,
 ) -> None:
     """Teacher versus student: report.json, report.md and its pictures."""
-    loaded, progress = load_config(config, shop=shop), TerminalProgress()
-    if teacher:
-        _teacher_report(loaded, progress, queries, folds, out)
-    else:
-        _report(loaded, progress, queries, folds, out)
+    make = partial(_teacher_report if teacher else _report, queries=queries, folds=folds, out=out)
+    _write("report", make, _load(config, shop), elsewhere=out is not None and folds is None)
 
 
 @app.command()
@@ -109,14 +112,14 @@ def ablate(
     """
     from adamroute.distill.evaluation.ablation_report import run_ablate
 
-    loaded, command = load_config(config, shop=shop), shlex.join(["adamroute", *sys.argv[1:]])
-    print(run_ablate(loaded, TerminalProgress(), out=out, command=command))
+    make = partial(run_ablate, out=out, command=shlex.join(["adamroute", *sys.argv[1:]]))
+    print(_write("ablate", make, _load(config, shop), elsewhere=out is not None))
 
 
 @app.command()
 def run(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     """All stages in order; those whose inputs have not changed are skipped, a cut one resumes."""
-    _run(load_config(config, shop=shop, out=out), TerminalProgress())
+    _write("run", _run, _load(config, shop, out))
 
 
 @app.command()
@@ -124,7 +127,7 @@ def serve(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
     """Serve the finished run over HTTP until Ctrl-C (OpenAPI at /docs)."""
     from adamroute.serving.app import serve_forever
 
-    loaded = load_config(config, shop=shop, out=out)
+    loaded = _load(config, shop, out)
 
     def ready(url: str) -> None:
         print(f"serving '{loaded.name}' on {url}", flush=True)
@@ -159,7 +162,7 @@ def ask(
     else:
         from adamroute.run import assemble_run
 
-        run = assemble_run(load_config(config, shop=shop, out=out))
+        run = assemble_run(_load(config, shop, out))
         answer = run.recommend(query=query, user_id=user, n=n, policy=policy)
     print(json.dumps(answer.plain(), indent=2, ensure_ascii=False))
 
@@ -181,9 +184,8 @@ def protocol(
     """
     from adamroute.distill.evaluation.protocol import run_protocol
 
-    written = run_protocol(
-        load_config(config, shop=shop), TerminalProgress(), trials=trials, out=out
-    )
+    make = partial(run_protocol, trials=trials, out=out)
+    written = _write("protocol", make, _load(config, shop), elsewhere=out is not None)
     print(written.read_text(encoding="utf-8"), end="")
 
 
@@ -228,11 +230,26 @@ def demo(
     """The whole of it: generate the demo shop, run every stage, serve, ask, report, stop."""
     from adamroute.serving.tour import tour
 
-    loaded = load_config(config)
-    written = _run(loaded, TerminalProgress())
+    loaded = _load(config)
+    written = _write("demo", _run, loaded)
     for line in tour(loaded):
         print(line, flush=True)
     print(f"\nserver stopped. The report: {written}")
+
+
+def _load(config: Path, shop: Path | None = None, out: Path | None = None) -> Config:
+    """The config, whose thread count is this process's from here on."""
+    loaded = load_config(config, shop=shop, out=out)
+    prepare_process(loaded.threads)
+    return loaded
+
+
+def _write(
+    verb: str, make: Callable[[Config, Progress], T], config: Config, *, elsewhere: bool = False
+) -> T:
+    """Make it while no other command writes to the run's folder; `elsewhere` writes not there."""
+    with nullcontext() if elsewhere else only_writer(config.out, verb):
+        return make(config, TerminalProgress())
 
 
 def _run(config: Config, progress: Progress) -> Path:
@@ -322,10 +339,15 @@ def _teacher_report(
 
 
 def main() -> None:
-    """Entry point: what a user can mend is one line on stderr and exit code 2."""
+    """Entry point: what a user can mend is one line on stderr and exit code 2; 130 and 143 for
+    SIGINT and SIGTERM; 1 and a traceback for a bug.
+    """
+    run_in_utf8()
     prepare_process()
     try:
-        app()
-    except AdamrouteError as error:
-        print(f"adamroute: {error}", file=sys.stderr)
-        sys.exit(2)
+        with stopped_by_signals():
+            app()
+    except (Exception, Stopped) as error:
+        line, code = ending(error)
+        print(f"adamroute: {line}", file=sys.stderr)
+        sys.exit(code)

@@ -24,6 +24,8 @@ from pydantic import (
 
 from adamroute.errors import ConfigError
 
+_ONE_COUNT = "no key any more. `threads` at the top level sets the count for all"
+MOVED = {"encoders.threads": _ONE_COUNT, "student.threads": _ONE_COUNT}
 CONFIG_FILE = "config.yaml"  # of a run's folder: what made it
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -83,7 +85,6 @@ class EncoderConfig(Section):
     batch: Positive = 16  # texts or items a forward pass of theirs
     allow_download: bool = False  # may `build` fetch a hub id that is not in the local cache?
     align: AlignConfig = AlignConfig()
-    threads: Positive = 2
 
 
 class VllmConfig(Section):
@@ -187,7 +188,6 @@ class StudentConfig(Section):
     allow_download: bool = False  # may `train` fetch a hub id that is not in the local cache?
     loss: Literal["soft", "best_bin"] = "soft"
     shuffle_labels: bool = False  # the control run: labels dealt to the wrong prompts
-    threads: Positive = 2
 
 
 class CalibrationConfig(Section):
@@ -323,7 +323,7 @@ _LLM_OPERATION = (
 OPERATION = (
     *(f"{part}.llm.{key}" for part in ("profiler", "teacher") for key in _LLM_OPERATION),
     "encoders.align.artefact",  # the file's content decides
-    "encoders.allow_download", "encoders.batch", "encoders.threads", "student.allow_download",
+    "encoders.allow_download", "encoders.batch", "student.allow_download",
     "reranker.llm.cache", *(f"reranker.llm.vllm.{key}" for key in VllmConfig.model_fields
                           if key != "dtype"),
 )  # fmt: skip
@@ -338,6 +338,9 @@ class Config(Section):
     demo: DemoConfig | None = None
     fold: FoldConfig | None = None
     seed: int = 0
+    threads: Positive = (
+        2  # of torch, FAISS and BLAS; what is trained depends on it in its last bits
+    )
     routing: RoutingConfig = RoutingConfig()
     profiler: ProfilerConfig = ProfilerConfig()
     encoders: EncoderConfig = EncoderConfig()
@@ -419,17 +422,6 @@ def _nested(keys: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def keep_config(config: Config) -> None:
-    """Write the config into the run's folder, where `open_run` finds it."""
-    config = config.model_copy(update={"shop": config.shop.resolve(), "out": config.out.resolve()})
-    config.out.mkdir(parents=True, exist_ok=True)
-    path = config.out / CONFIG_FILE
-    text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
 def load_config(path: Path, *, shop: Path | None = None, out: Path | None = None) -> Config:
     """Read a config; `shop` and `out` win over the file. ConfigError names file, key and want.
 
@@ -451,5 +443,6 @@ def load_config(path: Path, *, shop: Path | None = None, out: Path | None = None
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        found = {".".join(map(str, e["loc"])): e["msg"] for e in error.errors()}
+        lines = [f"{key}: {MOVED.get(key, said)}" for key, said in found.items()]
         raise ConfigError(f"{path}: " + "; ".join(lines)) from error

@@ -5,6 +5,7 @@ AdamrouteError
 ├── ShopError          a shop folder cannot be read as it stands
 ├── ArtifactError      a stage's folder is missing, half there, or made from other inputs
 │   └── StoreError     the profile store's database is away, broke off, or cannot be read
+├── InUseError         another command writes to the run's folder
 ├── RequestError       one request is wrong; `field` names the part of the body
 │   └── PolicyError    the policy string is not one we know
 ├── ThetaError         alpha or budget out of range
@@ -42,6 +43,10 @@ class ArtifactError(AdamrouteError):
 
 class StoreError(ArtifactError):
     """The profile store's database is away, broke off in the middle, or cannot be read."""
+
+
+class InUseError(AdamrouteError):
+    """Another command writes to the run's folder."""
 
 
 class RequestError(AdamrouteError):

@@ -122,7 +122,7 @@ LABEL = Stage(
 TRAIN = Stage(
     "train", "student", "train",
     (BUILD, RANKS, LABEL, *_SHOP, BACKBONE),
-    ("student", "routing.tau", "routing.epsilon", *_DRAWN),
+    ("student", "threads", "routing.tau", "routing.epsilon", *_DRAWN),
 )  # fmt: skip
 RERANKER = Stage(
     "reranker", "reranker", "train",

@@ -113,9 +113,9 @@ def open_run(folder: str | Path) -> Run:
 
 def assemble_run(config: Config) -> Run:
     """The same for a config at hand."""
-    prepare_process()
+    prepare_process(config.threads)
     facts = check_run(config)
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     nodes = local_nodes(config, index)
     return Run(config, Recommender(load_contexts(config, index), facts, nodes))
 

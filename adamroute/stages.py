@@ -19,14 +19,16 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from adamroute.config import Config
+from adamroute.config import CONFIG_FILE, Config
 from adamroute.errors import ArtifactError
+from adamroute.failures import writing
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -351,12 +353,32 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """As `write_text`."""
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as stream:
+    with written(path) as stream:
         stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+
+
+@contextmanager
+def written(path: Path) -> Iterator[BinaryIO]:
+    """As `write_text`, what the block writes into the stream."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with writing(path), partial.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+    except BaseException:  # what remains of it may be all that is left of the disk
+        partial.unlink(missing_ok=True)
+        raise
     partial.replace(path)
+
+
+def keep_config(config: Config) -> None:
+    """Write the config into the run's folder, where `open_run` finds it."""
+    config = config.model_copy(update={"shop": config.shop.resolve(), "out": config.out.resolve()})
+    config.out.mkdir(parents=True, exist_ok=True)
+    path = config.out / CONFIG_FILE
+    text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+    write_text(path, text)
 
 
 @contextmanager
@@ -371,7 +393,8 @@ def publish(folder: Path) -> Iterator[Path]:
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     try:
-        yield scratch
+        with writing(folder):
+            yield scratch
     except BaseException:  # Ctrl-C too must not leave half a folder
         shutil.rmtree(scratch, ignore_errors=True)
         raise

@@ -28,6 +28,7 @@ from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.hardware import machine
 from adamroute.indexing.photo_branch import Material, find_alignment, gather, place_items
+from adamroute.process import prepare_process
 from adamroute.progress import SILENT
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.search_index import SearchIndex
@@ -49,8 +50,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="as of the command adamroute")
     options = parser.parse_args()
     config = load_config(options.config, shop=options.shop, out=options.out)
+    prepare_process(config.threads)
     shop = read_shop(config.shop)
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     print(f"command: {' '.join(sys.argv)}")
     print(f"hardware: {machine()}")
     print(f"commit: {commit()}; {len(index)} items, {len(shop.queries)} queries, K = {K}")

@@ -25,6 +25,7 @@ from adamroute.catalogue.shop import Shop
 from adamroute.config import Config, load_config
 from adamroute.distill.labels.synthetic import synthetic_requests
 from adamroute.hardware import machine
+from adamroute.process import prepare_process
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import commit
 from adamroute.teacher.loop import Teacher
@@ -42,8 +43,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="as of the command adamroute")
     options = parser.parse_args()
     config = load_config(options.config, shop=options.shop, out=options.out)
+    prepare_process(config.threads)
     shop = read_shop(config.shop)
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     teacher = load_teacher(config.stage("labels"), index, config)
     queries = known_queries(shop, config.stage("labels"), "train", "calibration", "test")
     wanted = WARM_UP + ONE_BY_ONE + options.requests

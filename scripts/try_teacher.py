@@ -28,6 +28,7 @@ from adamroute.catalogue.shop import Shop
 from adamroute.config import FoldConfig, load_config
 from adamroute.distill.labels.synthetic import synthetic_requests
 from adamroute.hardware import machine
+from adamroute.process import prepare_process
 from adamroute.retrieval.ranks import QueryRanks, rank_queries
 from adamroute.retrieval.replay import price, recall_surfaces, recalled, solve_price
 from adamroute.retrieval.search_index import SearchIndex
@@ -63,8 +64,9 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     options = parser.parse_args()
     config = load_config(options.config)
+    prepare_process(config.threads)
     shop = read_shop(config.shop)
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     print(f"command: {' '.join(sys.argv)}\nhardware: {machine()}\ncommit: {commit()}")
     world = observe_all(shop, index, config.routing.tau, config.labels.synthetic_requests)
     teacher = load_teacher(config.stage("labels"), index, config)

@@ -24,7 +24,7 @@ from types import FrameType
 
 from adamroute.config import Config, ServeConfig
 from adamroute.errors import ConfigError, ServingError
-from adamroute.process import prepare_process
+from adamroute.process import prepare_process, threads_uncounted
 
 # Read by Ray when it is imported. The second makes GCS, raylet and workers listen on 127.0.0.1;
 # without it they listen on all interfaces.
@@ -38,6 +38,7 @@ _RAY_ENVIRONMENT = {
 }
 MB = 2**20
 NAME = "adamroute"  # of the application, to Serve
+LONGEST = 24  # bytes of the folder that Ray's lies in: a socket's path may have 107
 
 
 @contextmanager
@@ -56,7 +57,7 @@ def served(config: Config) -> Iterator[str]:
     from adamroute.serving.graph import build_app, total_cpus
 
     application = build_app(config)
-    folder = Path(tempfile.mkdtemp(prefix="adamroute-"))  # short: sockets allow 107 characters
+    folder = _temporary()
     keep = False
     try:
         _start_ray(config, total_cpus(config), folder)
@@ -99,18 +100,30 @@ def open_port(limits: ServeConfig) -> int:
         ) from error
 
 
+def _temporary() -> Path:
+    """A new folder for Ray: below TMPDIR, or /tmp where the paths of its sockets get too long."""
+    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+        if len(os.fsencode(place)) <= LONGEST and os.access(place, os.W_OK):
+            return Path(tempfile.mkdtemp(prefix="adamroute-", dir=place))
+    raise ConfigError(
+        f"serve: {tempfile.gettempdir()} is too long for Ray's sockets, and /tmp can't be "
+        f"written. Set TMPDIR to a folder of at most {LONGEST} characters"
+    )
+
+
 def _start_ray(config: Config, cpus: float, folder: Path) -> None:
     import ray
 
-    ray.init(
-        address="local",
-        num_cpus=math.ceil(cpus) + 1,
-        object_store_memory=config.serve.object_store_mb * MB,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level=logging.ERROR,
-        _temp_dir=str(folder),
-    )
+    with threads_uncounted():  # a replica has as many as it states CPUs
+        ray.init(
+            address="local",
+            num_cpus=math.ceil(cpus) + 1,
+            object_store_memory=config.serve.object_store_mb * MB,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            _temp_dir=str(folder),
+        )
     wanted = config.serve.gpus.count if any(config.serve.gpus.shares.values()) else 0
     found = ray.cluster_resources().get("GPU", 0.0)
     if found < wanted:  # Serve would wait for them without end

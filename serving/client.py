@@ -8,16 +8,23 @@ import httpx
 from pydantic import JsonValue, TypeAdapter
 
 from adamroute.errors import ServingError
+from adamroute.hardware import is_here
 from adamroute.recommender import Recommendation
 
 Body = Mapping[str, JsonValue]
 
 
+def client(url: str, timeout_s: float) -> httpx.Client:
+    """For requests to this server; the environment's proxies are for other machines."""
+    return httpx.Client(base_url=url, timeout=timeout_s, trust_env=not is_here(url))
+
+
 def ask_server(url: str, body: Body, timeout_s: float = 30.0) -> Recommendation:
     """The answer of `POST /v1/recommend`. ServingError: what it said, or that none listens."""
     try:
-        reply = httpx.post(f"{url.rstrip('/')}/v1/recommend", json=dict(body), timeout=timeout_s)
-    except httpx.HTTPError as error:
+        with client(url, timeout_s) as asker:
+            reply = asker.post("/v1/recommend", json=dict(body))
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:  # a proxy's too
         raise ServingError(
             f"{url}: no answer ({error}). Start a server first: adamroute serve CONFIG"
         ) from error

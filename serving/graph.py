@@ -79,8 +79,7 @@ def absolute(config: Config) -> Config:
 
 class RouterReplica(Router):
     def __init__(self, config: Config) -> None:
-        threads = max(1, int(config.serve.router_cpus))
-        super().__init__(load_student(config, threads), calibration(config))
+        super().__init__(load_student(config), calibration(config))
         self.warm_up()
 
 

@@ -15,7 +15,7 @@ from adamroute.config import Config
 from adamroute.errors import ServingError
 from adamroute.recommender import Recommendation
 from adamroute.serving.app import served
-from adamroute.serving.client import Body, ask_server
+from adamroute.serving.client import Body, ask_server, client
 
 TIMED = 60  # requests an endpoint, one client
 SHOWN = 5  # items of the recommendation that is printed
@@ -36,7 +36,7 @@ def tour(config: Config) -> Iterator[str]:
             yield from describe(shop, query, ask_server(url, body))
         yield ""
         for path in ("/v1/route", "/v1/recommend"):
-            p50, p95 = np.percentile(_timed(url + path, queries), [50, 95])
+            p50, p95 = np.percentile(_timed(url, path, queries), [50, 95])
             yield f"{path:<14} p50 {p50:5.1f} ms  p95 {p95:5.1f} ms  ({TIMED} requests, 1 client)"
 
 
@@ -78,14 +78,14 @@ def _one_of_each_kind(queries: Sequence[Query]) -> list[Query]:
     return [query for query in found if query is not None] or list(queries[:1])
 
 
-def _timed(url: str, queries: Sequence[Query]) -> list[float]:
+def _timed(url: str, path: str, queries: Sequence[Query]) -> list[float]:
     """Milliseconds of TIMED requests, one by one; ServingError unless all are answered."""
     times = []
-    with httpx.Client(timeout=30.0) as client:
+    with client(url, 30.0) as asker:
         for place in range(TIMED):
             query = queries[place % len(queries)]
-            reply = client.post(url, json={"user_id": query.user_id, "query": query.text})
+            reply = asker.post(path, json={"user_id": query.user_id, "query": query.text})
             if reply.status_code != httpx.codes.OK:
-                raise ServingError(f"{url}: HTTP {reply.status_code}: {reply.text[:500]}")
+                raise ServingError(f"{url}{path}: HTTP {reply.status_code}: {reply.text[:500]}")
             times.append(1000.0 * reply.elapsed.total_seconds())
     return times

@@ -22,14 +22,13 @@ from adamroute.retrieval.dual import Candidates
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.loop import Teacher
 
-SMALL_THREADS = 1  # of recommender and teacher; the router gets the rest of the machine
 ENGINE_LOCK = "serve/engine.lock"  # below config.out
 WARM_UP = "warm up"
 
 
 def warm_index(config: Config) -> SearchIndex:
-    """On one thread; ConfigError where FAISS wants a GPU it lacks."""
-    index = load_index(config.stage("index"), SMALL_THREADS, device=config.serve.retrieval_device)
+    """ConfigError where FAISS wants a GPU it lacks."""
+    index = load_index(config.stage("index"), device=config.serve.retrieval_device)
     index.encode([WARM_UP])
     _ = index.facts, index.traits, index.words  # or the first request would wait for them
     index.text_encoder = RememberedTexts(index.text_encoder)

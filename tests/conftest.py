@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from adamroute.config import Config, keep_config
+from adamroute.config import Config
+from adamroute.process import prepare_process
 from adamroute.progress import SILENT
+from adamroute.stages import keep_config
 from tests.postgres import Postgres, running_postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
+
+
+def pytest_configure() -> None:
+    """Threads as a command's, before anything brings torch."""
+    prepare_process(2)
 
 
 def tiny_config(folder: Path) -> Config:

@@ -78,7 +78,7 @@ def assembled(config: Config, run: Config, index: SearchIndex, student: Student)
 
 @pytest.fixture(scope="module")
 def index(tiny_run: Config) -> SearchIndex:
-    return load_index(tiny_run.stage("index"), 1)
+    return load_index(tiny_run.stage("index"))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def served_index(tiny_run: Config) -> SearchIndex:
 
 @pytest.fixture(scope="module")
 def student(tiny_run: Config) -> Student:
-    return load_student(tiny_run, 1)
+    return load_student(tiny_run)
 
 
 @pytest.fixture(scope="module")

@@ -175,7 +175,7 @@ def test_every_key_of_the_table_is_one_of_the_config(run: Finished) -> None:
         ("serve__port", 9, ()),
         ("wandb__mode", "disabled", ()),
         ("store__url", "env:X", ()),
-        ("encoders__threads", 7, ()),
+        ("threads", 7, ("train",)),
         ("encoders__batch", 3, ()),
         ("encoders__text_model", "x", ()),
         ("student__allow_download", True, ()),

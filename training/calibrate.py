@@ -45,11 +45,11 @@ def run_calibrate(config: Config, progress: Progress) -> Manifest:
 
 def _ask_both(config: Config, shop: Shop, progress: Progress) -> CalibrationRows:
     """What student and teacher answer on the calibration requests, held against the outcomes."""
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     labels, ranks = config.stage("labels"), config.stage("ranks")
     constants = read_teacher_file(labels)
     teacher = load_teacher(labels, index, config, config.out / REPLIES_FILE)
-    student = LoraStudent.load(config.stage("student"), config.student.threads)
+    student = LoraStudent.load(config.stage("student"))
     queries = known_queries(shop, ranks, "calibration")
     known = load_ranks(ranks, queries)
     requests = [shop.request(query) for query in queries]

@@ -104,9 +104,6 @@ def train_lora(
     report_to: Sequence[str] = (),
 ) -> LoraRun:
     """Train an adapter on the backbone, which is wrapped in place; equal seeds, equal weights."""
-    import torch
-
-    torch.set_num_threads(config.threads)
     encode = encoder_of(backbone.tokenizer)
     plan = plan_run(rows, encode, config, bins, np.random.default_rng(seed))
     history: list[Mapping[str, float]] = []

@@ -61,7 +61,7 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
         if config.reranker.kind != "ordinal":  # nothing to fit: the manifest says what it is
             return {}
         shop = open_shop(config)
-        index = load_index(config.stage("index"), config.encoders.threads)
+        index = load_index(config.stage("index"))
         queries = known_queries(shop, config.stage("ranks"), "train")
         graded = replay(config, shop, index, queries, progress)
         fit_reranker(emphasised(graded)).save(work.folder)

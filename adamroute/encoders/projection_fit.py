@@ -48,16 +48,13 @@ def fit_alignment(
     text_encoder: str,
     photo_features: str,
     seed: int,
-    threads: int,
     progress: Progress,
 ) -> Alignment:
     """Fit on photo features [N, P] (NaN rows are left out) and view vectors [N, V, D].
 
     Networks are those of the seeds seed, seed + 1, ... Same input and thread count, same bytes.
     """
-    import torch
 
-    torch.set_num_threads(threads)
     space = WhitenedSpace.fit(views.reshape(-1, views.shape[2]))
     seen = ~np.isnan(features).any(axis=1)
     if not seen.any():

@@ -24,10 +24,7 @@ MAX_CHARS = 8_000  # about 2,000 tokens of prose; the model itself would read 32
 class Qwen3TextEncoder:
     """TextEncoder over a sentence-transformers folder of the Qwen3-Embedding kind."""
 
-    def __init__(self, checkpoint: Checkpoint, *, dtype: str, batch: int, threads: int) -> None:
-        import torch
-
-        torch.set_num_threads(threads)
+    def __init__(self, checkpoint: Checkpoint, *, dtype: str, batch: int) -> None:
         self._name = f"{checkpoint.name}/{dtype}"
         self._batch = batch
         self._model = _load(checkpoint, dtype)

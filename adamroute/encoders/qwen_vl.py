@@ -51,9 +51,9 @@ class ItemVectors:
 class Qwen3VLEncoder:
     """MultimodalEncoder whose item side is the same model."""
 
-    def __init__(self, checkpoint: Checkpoint, *, dtype: str, batch: int, threads: int) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, dtype: str, batch: int) -> None:
         self._checkpoint = checkpoint
-        self._dtype, self._batch, self._threads = dtype, batch, threads
+        self._dtype, self._batch = dtype, batch
 
     @property
     def name(self) -> str:
@@ -103,17 +103,15 @@ class Qwen3VLEncoder:
 
     @cached_property
     def _model(self) -> _Model:
-        return _Model(self._checkpoint, self._dtype, self._threads)
+        return _Model(self._checkpoint, self._dtype)
 
 
 class _Model:
     """Weights, tokenizer and image processor."""
 
-    def __init__(self, checkpoint: Checkpoint, dtype: str, threads: int) -> None:
-        import torch
+    def __init__(self, checkpoint: Checkpoint, dtype: str) -> None:
         from transformers import AutoImageProcessor, AutoTokenizer, Qwen3VLModel
 
-        torch.set_num_threads(threads)
         folder = checkpoint.folder
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.stages import digest
+from adamroute.stages import digest, written
 
 Array = NDArray[np.float32]
 
@@ -70,8 +70,6 @@ def write_vectors(path: Path, rows: Mapping[str, Array]) -> None:
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
     names = sorted(rows)
-    with partial.open("wb") as stream:
+    with written(path) as stream:
         np.savez(stream, keys=np.array(names), vectors=np.stack([rows[name] for name in names]))
-    partial.replace(path)

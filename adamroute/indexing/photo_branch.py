@@ -60,8 +60,7 @@ def gather(
     texts = [view for item in items for view in (*text_views(item), query_view(item))]
     vectors, new_views = view_vectors(texts, encoder, cache, progress)
     views, asked = np.split(vectors.reshape(len(items), 3, -1), [2], axis=1)
-    threads = config.encoders.threads
-    features, new_photos = photo_vectors(items, threads, cache, progress)
+    features, new_photos = photo_vectors(items, cache, progress)
     return Material(listings, views, asked[:, 0], features, new_views, new_photos)
 
 
@@ -113,13 +112,12 @@ def find_alignment(
         return alignment
     return fit_alignment(
         material.features, material.views, align, text_encoder=text_encoder, photo_features=NAME,
-        seed=config.seed, threads=config.encoders.threads, progress=progress,
+        seed=config.seed, progress=progress,
     )  # fmt: skip
 
 
 def photo_vectors(
     items: Sequence[Item],
-    threads: int,
     cache: Path,
     progress: Progress,
 ) -> tuple[Array, int]:
@@ -134,7 +132,7 @@ def photo_vectors(
 
     def compute(places: list[int]) -> Array:
         paths = [items[rows[place]].image for place in places]
-        return photo_features(paths, threads, progress)
+        return photo_features(paths, progress)
 
     keys = [name for name in hashes if name is not None]
     features[rows], computed = VectorCache(cache, "photo", NAME).fill(keys, compute)

@@ -23,6 +23,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from adamroute.config import LlmConfig
 from adamroute.errors import EngineError, ModelError
+from adamroute.hardware import is_here
 from adamroute.llm.chat import Ask, Failure, Form, Reply, ReplyForm
 from adamroute.llm.exchange import Cost, failed, messages_of, reply_of
 
@@ -190,13 +191,15 @@ class OpenAIChat:
 
     @cached_property
     def _client(self) -> OpenAI:
-        from openai import OpenAI
+        from openai import DefaultHttpxClient, OpenAI
 
+        url = self.config.base_url or ""
         return OpenAI(
             base_url=self.config.base_url,
             api_key=os.environ.get(self.config.key_env) or PLACEHOLDER_KEY,
             timeout=self.config.timeout_s,
             max_retries=self.config.retries,
+            http_client=DefaultHttpxClient(trust_env=False) if is_here(url) else None,
         )
 
     @cached_property

@@ -45,9 +45,7 @@ class Hits:
 class BranchIndex:
     """Exact inner-product search over [N, D] float32 vectors; a row is an item's place."""
 
-    def __init__(
-        self, vectors: Vectors, threads: int = 1, device: Literal["cpu", "gpu"] = "cpu"
-    ) -> None:
+    def __init__(self, vectors: Vectors, device: Literal["cpu", "gpu"] = "cpu") -> None:
         """`gpu` proposes there and decides here; ConfigError where FAISS sees no GPU."""
         import faiss
 
@@ -60,7 +58,6 @@ class BranchIndex:
         if not np.isfinite(norm):
             raise ArtifactError("index: vectors hold NaN or infinity. Rebuild: adamroute build")
         self._largest_norm = norm
-        faiss.omp_set_num_threads(threads)  # of the whole process; FAISS has no other way
         self._faiss = faiss.IndexFlatIP(vectors.shape[1])
         self._faiss.add(self._vectors)
         self._on_gpu = _on_gpu(self._faiss) if device == "gpu" else None

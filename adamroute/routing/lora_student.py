@@ -90,15 +90,10 @@ class LoraStudent:
     reads_vectors: bool = False
 
     @classmethod
-    def load(cls, folder: Path, threads: int) -> LoraStudent:
-        """The student of a train stage's folder, on a GPU where this process may use one.
-
-        Sets torch's threads for the process.
-        """
-        import torch
+    def load(cls, folder: Path) -> LoraStudent:
+        """The student of a train stage's folder, on a GPU where this process may use one."""
         from peft import PeftModel
 
-        torch.set_num_threads(threads)
         facts = read_student(folder)
         backbone = load_backbone(facts.backbone, facts.layers)
         if facts.weights not in ("", backbone.weights):

@@ -98,10 +98,10 @@ def weights_file() -> Path:
 
 def _cache() -> Path:
     """XDG's cache; where that can't be written, a folder of this user among the temporary ones."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adamroute"
     try:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adamroute"
         home.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         pass
     else:
         if os.access(home, os.W_OK):

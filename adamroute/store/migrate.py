@@ -14,6 +14,7 @@ from adamroute.store.place import Place
 
 REVISION = "0001"  # newest of migrations/versions
 VERSION_TABLE = "profile_version"
+_MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0xADA3  # any number that other users of the database don't lock
 
 
@@ -36,7 +37,7 @@ def upgrade(connection: Connection, place: Place) -> None:
     from alembic.util import CommandError
 
     config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     try:
         command.upgrade(config, "head")
     except CommandError as error:

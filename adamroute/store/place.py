@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -60,11 +60,16 @@ class Place:
         return self.name
 
     def engine(self, *, read_only: bool) -> Engine:
-        """Connections are closed after each use: the store is asked once a round or a start."""
+        """Connections are closed after each use: the store is asked once a round or a start.
+
+        Errors hide their parameters, which would print users' histories.
+        """
         if self.url.drivername == "sqlite":
             return _sqlite(Path(str(self.url.database)), read_only=read_only)
         wait = {} if "connect_timeout" in self.url.query else {"connect_timeout": CONNECT_S}
-        engine = _engine(self.url, wait)
+        engine = create_engine(
+            self.url, poolclass=NullPool, hide_parameters=True, connect_args=wait
+        )
         return engine.execution_options(postgresql_readonly=True) if read_only else engine
 
     def reason(self, error: SQLAlchemyError) -> str:
@@ -74,15 +79,13 @@ class Place:
         return line.replace(self.url.password, "***") if self.url.password else line
 
 
-def _engine(url: str | URL, connect_args: dict[str, Any]) -> Engine:
-    # Without hide_parameters an error would print users' histories.
-    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=connect_args)
-
-
 def _sqlite(path: Path, *, read_only: bool) -> Engine:
-    mode = "ro" if read_only else "rwc"
-    url = f"sqlite:///file:{quote(str(path))}?mode={mode}&uri=true"
-    engine = _engine(url, {"timeout": BUSY_S})
+    uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+
+    def connect() -> sqlite3.Connection:  # in a URL of SQLAlchemy's, `?` would end the path
+        return sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
 
     # The driver would begin a transaction late, and none at all around CREATE TABLE. A writer
     # takes the lock at once: one that reads first could not wait for it later.

@@ -74,7 +74,7 @@ def run_ablate(
 def set_bench(config: Config, progress: Progress) -> Bench:
     """A finished run: index, labels and re-ranker. ArtifactError where one is missing."""
     shop = open_shop(config)
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     asked = known_queries(shop, config.stage("ranks"), "test")
     bench = open_bench(config, shop, index, asked, verb="ablate", progress=progress)
     bench.desk({})  # opens the other parts, before any long work

@@ -52,7 +52,7 @@ def load_learned(config: Config, index: SearchIndex) -> Learned:
             "student": TRAIN.hash(config),
         }
     )
-    student = load_student(config, config.student.threads)
+    student = load_student(config)
     return Learned(student, load_linear_student(config), calibration)
 
 

@@ -154,7 +154,7 @@ class Contender:
 
 def load_parts(config: Config) -> FinishedParts:
     """The index, and what else is finished; ArtifactError where stages don't belong together."""
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     tau = min(config.routing.tau, len(index.ids))
     left_out = _left_out(config)
     if LABEL.label in left_out or RERANKER.label in left_out:
@@ -166,7 +166,7 @@ def load_parts(config: Config) -> FinishedParts:
         reranker=load_reranker(config),
         teacher=load_teacher(labels, index, config, config.out / REPLIES_FILE),
         static=constants.static,
-        student=None if TRAIN.label in left_out else load_student(config, config.student.threads),
+        student=None if TRAIN.label in left_out else load_student(config),
     )
     return FinishedParts(index, tau, served, left_out)
 

@@ -127,7 +127,7 @@ def measure_run(
     stored: bool = True,
 ) -> Measured:
     """Measure all routers on `queries`; LabelError where there is nothing to measure on."""
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     bench = open_bench(
         config, shop, index, queries, verb="report", stored=stored, progress=progress, together=1
     )

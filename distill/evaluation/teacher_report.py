@@ -93,7 +93,7 @@ def run_teacher_report(
 def _taught(
     config: Config, shop: Shop, asked: Sequence[Query], progress: Progress, *, stored: bool
 ) -> Taught:
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     return measure_teacher(
         open_bench(
             config, shop, index, asked, verb="report --teacher", stored=stored, progress=progress
@@ -220,7 +220,7 @@ def _span(liked: int) -> str:
 
 def _folded(config: Config, folds: int, relabel: Relabel, progress: Progress) -> Taught:
     """A fold is a label stage of its own, asked on the users that it never saw."""
-    index = load_index(config.stage("index"), config.encoders.threads)
+    index = load_index(config.stage("index"))
     memory = KeptTexts(index.text_encoder, config.out / "cache")
     index, parts = replace(index, text_encoder=memory), []
     for part in fold_configs(config, FOLDS, folds, progress):

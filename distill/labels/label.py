@@ -54,7 +54,7 @@ def run_label(config: Config, progress: Progress) -> Manifest:
         share_users(config)
 
     def make(work: Work) -> Counts:
-        index = load_index(config.stage("index"), config.encoders.threads)
+        index = load_index(config.stage("index"))
         return write_labels(config, open_shop(config), index, work, progress)
 
     return LABEL.run(config, make)

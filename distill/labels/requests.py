@@ -35,7 +35,7 @@ def run_ranks(config: Config, progress: Progress) -> Manifest:
     """Write ranks/; nothing to do where it is fresh. Stops and resumes at any point."""
 
     def make(work: Work) -> Counts:
-        index = load_index(config.stage("index"), config.encoders.threads)
+        index = load_index(config.stage("index"))
         return write_ranks(config, read_shop(config.shop).queries, index, work, progress)
 
     return RANKS.run(config, make)

@@ -22,7 +22,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def encoder() -> MiniLM:
-    return MiniLM(threads=1)
+    return MiniLM()
 
 
 def test_vectors_equal_those_of_sentence_transformers(encoder: MiniLM) -> None:
@@ -65,10 +65,10 @@ def test_many_texts_are_packed_into_several_passes(encoder: MiniLM) -> None:
 
 def test_weights_that_are_missing_or_changed_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="weights are missing"):
-        MiniLM(threads=1, folder=tmp_path)
+        MiniLM(folder=tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"not these")
     with pytest.raises(ModelError, match="wanted 53aa51172d142c89"):
-        MiniLM(threads=1, folder=tmp_path)
+        MiniLM(folder=tmp_path)
 
 
 def test_a_package_that_is_not_there_is_named_with_the_next_step() -> None:

@@ -49,7 +49,7 @@ def test_features_depend_on_the_photo_alone_and_missing_ones_are_nan(tmp_path: P
     blue = drawn(tmp_path / "blue.png", (300, 200), "blue")
     broken = tmp_path / "broken.jpg"
     broken.write_bytes(b"\xff\xd8\xff not a photo")
-    features = photo_features([red, None, blue, broken, red], 1, SILENT)
+    features = photo_features([red, None, blue, broken, red], SILENT)
     assert features.shape == (5, DIMENSIONS)
     assert features.dtype == np.float32
     assert np.isnan(features).all(axis=1).tolist() == [False, True, False, True, False]
@@ -57,11 +57,11 @@ def test_features_depend_on_the_photo_alone_and_missing_ones_are_nan(tmp_path: P
     pixels = read_photo(red)
     assert pixels is not None
     assert features[0, NETWORK_DIMENSIONS:].tobytes() == colour_features(pixels).tobytes()
-    assert photo_features([red], 1, SILENT)[0].tobytes() == features[0].tobytes()
+    assert photo_features([red], SILENT)[0].tobytes() == features[0].tobytes()
 
 
 def test_levels_are_means_and_deviations_of_the_networks_inner_maps() -> None:
-    network = load_network(1)
+    network = load_network()
     pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3)).astype(np.uint8)
     features = network_features(network, pixels)
     assert features.shape == (NETWORK_DIMENSIONS,) == (1280 + LEVEL_DIMENSIONS,)
@@ -82,8 +82,8 @@ def test_levels_are_means_and_deviations_of_the_networks_inner_maps() -> None:
 def test_without_any_photo_the_network_is_not_even_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(_threads: int) -> None:
+    def refuse() -> None:
         raise AssertionError("loaded")
 
     monkeypatch.setattr("adamroute.encoders.photo_features.load_network", refuse)
-    assert np.isnan(photo_features([None, None], 1, SILENT)).all()
+    assert np.isnan(photo_features([None, None], SILENT)).all()

@@ -35,7 +35,6 @@ def fitted(features: Array, views: Array, seed: int = 0, config: AlignConfig = S
         text_encoder="t",
         photo_features="p",
         seed=seed,
-        threads=1,
         progress=SILENT,
     )
 

@@ -28,7 +28,7 @@ def encoder(folder: Path) -> Qwen3VLEncoder:
 
 def load(folder: Path) -> Qwen3VLEncoder:
     found = find_checkpoint(str(folder), allow_download=False, setting="encoders.multimodal_model")
-    return Qwen3VLEncoder(found, dtype="float32", batch=2, threads=1)
+    return Qwen3VLEncoder(found, dtype="float32", batch=2)
 
 
 @pytest.fixture(scope="module")

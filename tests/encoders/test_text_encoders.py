@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def qwen(folder: Path) -> Qwen3TextEncoder:
-    return Qwen3TextEncoder(found(folder), dtype="float32", batch=3, threads=1)
+    return Qwen3TextEncoder(found(folder), dtype="float32", batch=3)
 
 
 def found(folder: Path) -> Checkpoint:
@@ -40,7 +40,7 @@ def found(folder: Path) -> Checkpoint:
 
 @pytest.fixture(scope="module")
 def encoders(folder: Path) -> dict[str, TextEncoder]:
-    return {"minilm": MiniLM(threads=1), "qwen3": qwen(folder)}
+    return {"minilm": MiniLM(), "qwen3": qwen(folder)}
 
 
 @pytest.fixture(params=["minilm", "qwen3"])

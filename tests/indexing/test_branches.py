@@ -42,7 +42,7 @@ def config_of(folder: Path, models: Path, **encoders: object) -> Config:
             "name": "drawn",
             "shop": shop,
             "out": folder / "out",
-            "encoders": {"threads": 1, "batch": 5, "align": ALIGN, **named, **encoders},
+            "encoders": {"batch": 5, "align": ALIGN, **named, **encoders},
         }
     )
 
@@ -54,7 +54,7 @@ def test_both_production_encoders_make_an_index_that_answers(tmp_path: Path, mod
     assert str(manifest.counts["multimodal_encoder"]).startswith("vl@")
     assert manifest.counts["items_without_photo"] == 1
     assert manifest.counts["item_vectors_computed"] == 12
-    index = load_index(config.stage("index"), threads=1)
+    index = load_index(config.stage("index"))
     assert index.text_vectors.shape == index.mm_vectors.shape == (12, WIDTH)
     assert isinstance(index.mm_encoder, Qwen3VLEncoder)
     queries = index.encode(["a red mug"])
@@ -67,7 +67,7 @@ def test_both_production_encoders_make_an_index_that_answers(tmp_path: Path, mod
 def test_a_listing_is_not_indexed_as_a_query(tmp_path: Path, models: Path) -> None:
     config = config_of(tmp_path, models, text="qwen3")
     run_build(config, SILENT)
-    index = load_index(config.stage("index"), threads=1)
+    index = load_index(config.stage("index"))
     listings = index.text_encoder.encode_items(list(index.texts))
     np.testing.assert_allclose(index.text_vectors, listings, atol=1e-5)
     assert abs(index.text_encoder.encode(list(index.texts)) - listings).max() > 0.01
@@ -77,7 +77,7 @@ def test_the_alignment_takes_text_vectors_of_any_width(tmp_path: Path, models: P
     config = config_of(tmp_path, models, text="qwen3")
     manifest = run_build(config, SILENT)
     assert manifest.counts["multimodal_encoder"] == "aligned-photo"
-    index = load_index(config.stage("index"), threads=1)
+    index = load_index(config.stage("index"))
     queries = index.encode(["a red mug"])
     assert queries.text.shape == (1, WIDTH)
     assert queries.mm.shape[1] == index.mm_encoder.dimensions == index.mm_vectors.shape[1]
@@ -123,10 +123,10 @@ def test_an_index_of_other_weights_is_refused(tmp_path: Path, models: Path) -> N
     run_build(config, SILENT)
     vl_checkpoint(mine / "vl", seed=1)
     with pytest.raises(ArtifactError, match="built with multimodal encoder 'vl@"):
-        load_index(config.stage("index"), threads=1)
+        load_index(config.stage("index"))
     text_checkpoint(mine / "text", seed=1)
     with pytest.raises(ArtifactError, match="built with text encoder 'text@"):
-        load_index(config.stage("index"), threads=1)
+        load_index(config.stage("index"))
 
 
 def test_a_model_that_is_not_here_stops_the_build_with_the_next_step(
@@ -145,7 +145,7 @@ def test_only_what_decides_a_vector_decides_whether_the_index_is_fresh() -> None
         return dict(found)
 
     assert set(decides()) == {"text", "multimodal", "align"}
-    same = decides(threads=7, batch=3, allow_download=True, text_model="x", dtype="bfloat16")
+    same = decides(batch=3, allow_download=True, text_model="x", dtype="bfloat16")
     assert same == decides()
     qwen = decides(text="qwen3", multimodal="qwen3-vl")
     assert qwen != decides(text="qwen3", multimodal="qwen3-vl", dtype="bfloat16")
@@ -159,4 +159,4 @@ def test_a_manifest_of_encoders_that_are_unknown_is_refused(tmp_path: Path, mode
     text = path.read_text(encoding="utf-8").replace('"aligned-photo",', '"clip",')
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ArtifactError, match="names no encoders that this version knows"):
-        load_index(config.stage("index"), threads=1)
+        load_index(config.stage("index"))

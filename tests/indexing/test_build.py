@@ -78,7 +78,7 @@ def write_items(folder: Path, rows: list[dict[str, str]]) -> None:
 def config_for(shop: Path, out: Path, artefact: Path | None = None) -> Config:
     align = {"seeds": 2, "epochs": 3, "hidden": 16, "dimensions": 8, "artefact": artefact}
     return Config.model_validate(
-        {"name": "drawn", "shop": shop, "out": out, "encoders": {"align": align, "threads": 1}}
+        {"name": "drawn", "shop": shop, "out": out, "encoders": {"align": align}}
     )
 
 
@@ -91,7 +91,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Manifest]:
 
 @pytest.fixture(scope="module")
 def index(built: tuple[Config, Manifest]) -> SearchIndex:
-    return load_index(built[0].stage("index"), threads=1)
+    return load_index(built[0].stage("index"))
 
 
 def array(config: Config, name: str) -> NDArray[np.float32]:
@@ -138,7 +138,7 @@ def test_a_new_photo_is_embedded_by_the_stored_alignment(
     config, _ = built
     alignment = Alignment.load(config.stage("index") / "alignment.npz")
     photo = config.shop / "images" / "4.png"
-    features = photo_features([photo], 1, SILENT)
+    features = photo_features([photo], SILENT)
     text = array(config, "text.npy")[4:5]
     looks = load_text_encoder(config.encoders).encode(["red rug"])
     place = alignment.space.place
@@ -272,7 +272,7 @@ def test_a_shop_without_photos_works_by_its_words(tmp_path: Path) -> None:
     (shop / "shop.yaml").write_text(text.replace("  image: image\n", ""), encoding="utf-8")
     config = config_for(shop, tmp_path / "out")
     assert run_build(config, SILENT).counts["photos"] == 0
-    index = load_index(config.stage("index"), threads=1)
+    index = load_index(config.stage("index"))
     queries = index.encode(["a blue rug", "lamp number 8"])
     blue_rug, lamp = (index.recall.mm.search(query, 12).rows for query in queries.mm)
     assert blue_rug[0] == 6  # rugs are 4 to 7, red, green, blue, black
@@ -294,7 +294,7 @@ class OtherEncoder:
 
 def test_an_index_of_another_text_encoder_is_refused(built: tuple[Config, Manifest]) -> None:
     with pytest.raises(ArtifactError, match=r"built with text encoder 'all-MiniLM.*got 'other'"):
-        load_index(built[0].stage("index"), threads=1, text_encoder=OtherEncoder())
+        load_index(built[0].stage("index"), text_encoder=OtherEncoder())
 
 
 @pytest.mark.parametrize("name", ["text.npy", "mm.npy", "items.parquet", "query_side.npz"])
@@ -307,9 +307,9 @@ def test_a_damaged_file_is_named(
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / name).write_bytes(b"cut short")
     with pytest.raises(ArtifactError, match=f"{name}.*adamroute build"):
-        load_index(folder, threads=1, text_encoder=index.text_encoder)
+        load_index(folder, text_encoder=index.text_encoder)
 
 
 def test_an_index_that_was_never_built_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="adamroute build"):
-        load_index(tmp_path / "index", threads=1)
+        load_index(tmp_path / "index")

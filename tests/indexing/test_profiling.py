@@ -76,7 +76,7 @@ def config(tmp_path: Path) -> Config:
         {
             "name": "two", "shop": shop, "out": tmp_path / "out",
             "profiler": {"kind": "llm", "llm": llm},
-            "encoders": {"align": align, "threads": 1},
+            "encoders": {"align": align},
         }
     )  # fmt: skip
 
@@ -145,7 +145,7 @@ def test_the_index_takes_looks_and_details_and_leaves_what_text_recall_reads(
 ) -> None:
     run_profile(config, SILENT, told())
     run_build(config, SILENT)
-    index = load_index(config.stage("index"), threads=1)
+    index = load_index(config.stage("index"))
     assert index.texts == ("rug one", "lamp two")
     # The shop says red of the first, so the model's crimson is not taken; of the second it does.
     assert index.visual == ({"color": "red", "shape": "round"},
@@ -162,7 +162,7 @@ def test_an_index_without_a_profiler_is_the_same_as_before(config: Config) -> No
     profiled, embedded = run_build(config, SILENT), run_build(plain, SILENT)
     assert profiled.outputs["text.npy"] == embedded.outputs["text.npy"]
     assert "profiles" not in embedded.inputs
-    index = load_index(plain.stage("index"), threads=1)
+    index = load_index(plain.stage("index"))
     assert index.profile_texts == index.texts
 
 

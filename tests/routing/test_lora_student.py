@@ -114,7 +114,7 @@ def test_a_stored_adapter_answers_like_the_model_it_came_from(
     write_student(tmp_path, wrapped, facts(str(checkpoint), tokens))
     ids = LoraStudent.of(backbone, wrapped, 64, BINS, tokens).render.ids("lime rug", WISHES)
     expected = np.exp(full_log_probs(wrapped, ids)[list(tokens.alphas)])
-    loaded = LoraStudent.load(tmp_path, threads=1)
+    loaded = LoraStudent.load(tmp_path)
     assert loaded.name == "lora"
     found = loaded.predict([RoutingInput("lime rug", WISHES, NO_VECTOR)])[0]
     assert found.alpha_probs == pytest.approx(expected / expected.sum(), abs=1e-5)
@@ -157,4 +157,4 @@ def test_a_student_trained_on_other_weights_of_that_name_is_refused(
     trained_on = facts(str(checkpoint), tokens, weights="llama@0123456789abcdef")
     (tmp_path / STUDENT_FILE).write_text(trained_on.model_dump_json())
     with pytest.raises(ArtifactError, match=r"trained on llama@0123.* is now .*adamroute train"):
-        LoraStudent.load(tmp_path, threads=1)
+        LoraStudent.load(tmp_path)

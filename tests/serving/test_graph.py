@@ -68,7 +68,7 @@ def test_tiny_and_gpu_config_are_one_graph() -> None:
 
 def test_faiss_without_a_gpu_says_so_and_names_both_ways_out(tiny_run: Config) -> None:
     with pytest.raises(ConfigError, match=r"faiss-cpu.*retrieval_device: cpu"):
-        load_index(tiny_run.stage("index"), 1, device="gpu")
+        load_index(tiny_run.stage("index"), device="gpu")
 
 
 def test_engines_of_one_run_start_one_after_the_other(tmp_path: Path, tiny_run: Config) -> None:

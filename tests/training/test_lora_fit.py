@@ -47,7 +47,7 @@ def two_kinds(rows: int) -> TrainingSet:
 
 
 def settings(checkpoint: Path, **other: Any) -> StudentConfig:
-    base = {"backbone": str(checkpoint), "layers": 2, "steps": 3, "batch": 4, "threads": 1}
+    base = {"backbone": str(checkpoint), "layers": 2, "steps": 3, "batch": 4}
     return StudentConfig.model_validate({**base, **other})
 
 

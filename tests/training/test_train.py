@@ -35,7 +35,7 @@ def test_both_students_are_stored_with_their_facts(tiny_run: Config) -> None:
     facts = read_student(folder)
     assert (facts.backbone, facts.layers, facts.tau) == ("smollm2", 2, 80)
     assert manifest.counts["steps"] == tiny_run.student.steps
-    student = LoraStudent.load(folder, threads=2)
+    student = LoraStudent.load(folder)
     linear = LinearStudent.load(folder)
     assert student.bins == linear.bins == Bins(80)
     vector = np.zeros(384, dtype=np.float32)

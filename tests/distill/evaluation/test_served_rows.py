@@ -32,9 +32,9 @@ ALL = 80  # tau of the tiny run
 
 @pytest.fixture(scope="module")
 def bench(tiny_run: Config) -> Bench:
-    shop, index = read_shop(tiny_run.shop), load_index(tiny_run.stage("index"), 1)
-    queries = known_queries(shop, tiny_run.stage("labels"), "test")[:12]
-    return open_bench(tiny_run, shop, index, queries, "report", together=1)
+    shop, index = read_shop(tiny_run.shop), load_index(tiny_run.stage("index"))
+    queries = known_queries(shop, tiny_run.stage("ranks"), "test")[:12]
+    return open_bench(tiny_run, shop, index, queries, verb="report", together=1)
 
 
 def assembled(bench: Bench, off: str) -> Run:
@@ -46,7 +46,7 @@ def assembled(bench: Bench, off: str) -> Run:
         attribute_filter=config.reranker.attribute_filter,
     )
     nodes = Nodes(
-        Router(load_student(config, 1), calibration(config)),
+        Router(load_student(config), calibration(config)),
         Teaching(load_served_teacher(config, bench.index)),
         Reranking(load_reranker(config)),
     )
