@@ -71,6 +71,7 @@ def calibrate(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> N
 @app.command()
 def report(
     config: ConfigPath,
+    *,
     queries: Annotated[
         Path | None,
         typer.Option(metavar="FILE.jsonl", help="Report these queries, whatever their split."),

@@ -67,7 +67,7 @@ def fit_alignment(
     inputs, texts = values @ basis, space.place(views[seen])
     with progress.task("alignment heads", total=config.seeds * config.epochs) as advance:
         networks = [
-            _fit_network(inputs, texts, views[seen], config, seed + s, advance)
+            _fit_network(inputs, texts, views[seen], config, seed=seed + s, advance=advance)
             for s in range(config.seeds)
         ]
     layers = (np.stack(layer) for layer in zip(*networks, strict=True))
@@ -95,7 +95,7 @@ def _basis(inputs: Array, components: int, seed: int) -> Array:
 
 
 def _fit_network(
-    inputs: Array, texts: Array, views: Array, config: AlignConfig, seed: int, advance: Advance
+    inputs: Array, texts: Array, views: Array, config: AlignConfig, *, seed: int, advance: Advance
 ) -> tuple[Array, Array, Array, Array]:
     """One seed: weights [H, C], bias [H], weights [D, H], bias [D]."""
     import torch

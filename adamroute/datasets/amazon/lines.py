@@ -28,7 +28,7 @@ _AGAIN = "Download the file again, or mend that line"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ListedLine:
     """One line; `where` names file and line for messages."""
 
     where: str
@@ -47,7 +47,7 @@ class Record:
 
 def read_lines(
     path: Path, advance: Advance, only: Container[str] | None = None
-) -> Iterator[Record]:
+) -> Iterator[ListedLine]:
     """Records in file order; ShopError names the line that cannot be read.
 
     With `only`, lines whose item id is not in it are passed over unparsed. `advance` is told the
@@ -61,7 +61,7 @@ def read_lines(
                 told = raw.tell() // 1024
             if line.strip() and not _unwanted(line, only):
                 where = f"{path}:{number}"
-                yield Record(where, _parsed(where, line))
+                yield ListedLine(where, _parsed(where, line))
         advance(kilobytes(path) - told)
 
 

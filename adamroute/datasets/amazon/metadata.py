@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adamroute.catalogue.listing import clean
-from adamroute.datasets.amazon.lines import Record, read_lines
+from adamroute.datasets.amazon.lines import ListedLine, read_lines
 from adamroute.errors import ShopError
 from adamroute.progress import Advance
 
@@ -66,7 +66,7 @@ def plain(text: str) -> str:
     return clean(_CODE.sub(" ", _UNUSABLE.sub("", text)))
 
 
-def _product(record: Record, problems: Counter[str]) -> MetadataProduct:
+def _product(record: ListedLine, problems: Counter[str]) -> MetadataProduct:
     item_id = record.needed("parent_asin", "asin")
     if not isinstance(item_id, str):
         raise ShopError(f"{record.where}: the id {item_id!r} is no text. Mend that line")

@@ -19,7 +19,7 @@ from typing import TypedDict
 
 from adamroute.catalogue import table_files
 from adamroute.catalogue.listing import clean_spaces
-from adamroute.datasets.amazon.lines import Record, kilobytes, read_lines
+from adamroute.datasets.amazon.lines import ListedLine, kilobytes, read_lines
 from adamroute.datasets.amazon.sources import PublicSet, Role
 from adamroute.errors import ShopError
 from adamroute.progress import Advance, Progress
@@ -191,7 +191,7 @@ def _ids(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def _number(record: Record, name: str) -> float:
+def _number(record: ListedLine, name: str) -> float:
     value = record.needed(name)
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan
