@@ -33,8 +33,8 @@ ALL = 80  # tau of the tiny run
 @pytest.fixture(scope="module")
 def bench(tiny_run: Config) -> Bench:
     shop, index = read_shop(tiny_run.shop), load_index(tiny_run.stage("index"), 1)
-    queries = known_queries(shop, tiny_run.stage("labels"), "test")[:12]
-    return open_bench(tiny_run, shop, index, queries, "report", together=1)
+    queries = known_queries(shop, tiny_run.stage("ranks"), "test")[:12]
+    return open_bench(tiny_run, shop, index, queries, verb="report", together=1)
 
 
 def assembled(bench: Bench, off: str) -> Run:
