@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--policy", default="student", help="policy string (default: student)")
     options = parser.parse_args()
     config = load_config(options.config)
-    queries = known_queries(read_shop(config.shop), config.stage("labels"), "test")
+    queries = known_queries(read_shop(config.shop), config.stage("ranks"), "test")
     describe()
     config = config.model_copy(update={"serve": config.serve.model_copy(update={"port": 0})})
     start = time.monotonic()

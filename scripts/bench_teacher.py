@@ -47,7 +47,7 @@ def main() -> None:
     shop = read_shop(config.shop)
     index = load_index(config.stage("index"))
     teacher = load_teacher(config.stage("labels"), index, config)
-    queries = known_queries(shop, config.stage("labels"), "train", "calibration", "test")
+    queries = known_queries(shop, config.stage("ranks"), "train", "calibration", "test")
     wanted = WARM_UP + ONE_BY_ONE + options.requests
     requests = [shop.request(query) for query in islice(cycle(queries), wanted)]
     print(f"command: {' '.join(sys.argv)}")

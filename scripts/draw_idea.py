@@ -41,7 +41,7 @@ def main() -> None:
     options = parser.parse_args()
     config = load_config(options.config)
     shop = read_shop(config.shop)
-    queries = known_queries(shop, config.stage("labels"), "test")
+    queries = known_queries(shop, config.stage("ranks"), "test")
     examples = pick(assemble_run(config), queries)
     draw(shop, examples, options.out)
 

@@ -28,7 +28,7 @@ def tour(config: Config) -> Iterator[str]:
     Queries come from the test split, whose users no part of the run was fitted on.
     """
     shop = read_shop(config.shop)
-    queries = known_queries(shop, config.stage("labels"), "test")
+    queries = known_queries(shop, config.stage("ranks"), "test")
     with served(config) as url:
         yield f"serving '{config.name}' on {url}"
         for query in _one_of_each_kind(queries):

@@ -16,7 +16,7 @@ from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.errors import BusyError, ModelError, PolicyError, RequestError
 from adamroute.recommender import Recommendation, Recommender, Routing
 from adamroute.recommender.nodes import READY, Routed, Router, TeacherNode, Teaching
-from adamroute.recommender.path import Asking
+from adamroute.recommender.path import RESERVE_S, Asking
 from adamroute.routing.linear_student import LinearStudent
 from adamroute.routing.policy_string import Standing
 from adamroute.routing.student import RoutingInput
@@ -136,7 +136,7 @@ def test_a_static_budget_beyond_tau_is_refused() -> None:
 def test_a_teacher_that_takes_too_long_leaves_the_answer_to_the_student() -> None:
     stuck = StuckTeacher()
     served = recommender(replace(nodes(confidence=0.5), teacher=stuck))
-    answer = route(served, time_s=0.3)
+    answer = route(served, time_s=RESERVE_S + 1.0)  # so long is it waited for
     assert (answer.source, answer.fallback) == ("student", "fallback_skipped: budget")
     assert stuck.cancelled
 

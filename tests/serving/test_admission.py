@@ -12,6 +12,7 @@ from adamroute.config import ServeConfig
 from adamroute.errors import BusyError, DeadlineError, RequestError
 from adamroute.recommender import Recommendation, Recommender, Routing
 from adamroute.recommender.nodes import READY
+from adamroute.recommender.path import RESERVE_S
 from adamroute.recommender.trip import Trip
 from adamroute.serving.admission import Admission
 from adamroute.serving.schemas import RecommendBody, RouteBody
@@ -43,7 +44,7 @@ def test_no_answer_within_the_deadline_is_a_deadline_error() -> None:
 def test_the_recommender_is_told_how_much_time_is_left() -> None:
     late = StuckTeacher()
     served = recommender(replace(nodes(confidence=0.5), teacher=late))
-    answer = route(admission(served, limits=ServeConfig(timeout_s=0.4)))
+    answer = route(admission(served, limits=ServeConfig(timeout_s=RESERVE_S + 1.0)))
     assert (answer.source, answer.fallback) == ("student", "fallback_skipped: budget")
     assert late.cancelled
 
