@@ -35,12 +35,12 @@ is_root() { [[ $(id -u) == 0 ]]; }
 judge() {
   local said ok=ok got
   said=$(grep -c '^adamroute: ' "$WORK/err")
-  got="$4 $(grep '^adamroute: ' "$WORK/err" | tail -1)"
+  got="$4 $(grep '^adamroute: ' "$WORK/err" | tail -1 | grep -oF -- "$3" | head -1)"
   [[ $4 == "$2" ]] || ok=NO
   grep -q Traceback "$WORK/err" && ok="NO (traceback)"
   [[ $2 == 0 || $said == 1 ]] || ok="NO ($said lines)"
   [[ $2 == 0 ]] || grep '^adamroute: ' "$WORK/err" | grep -qF -- "$3" || ok="NO (other words)"
-  row "$1" "$2 $3" "${got:0:28}" "$ok"
+  row "$1" "$2 $3" "$got" "$ok"
   if [[ $ok != ok ]]; then
     BAD=$((BAD + 1))
     tail -n 15 "$WORK/err" | sed 's/^/    | /'

@@ -53,6 +53,6 @@ def test_sockets_lie_in_a_folder_of_a_short_name(
 def test_where_no_short_folder_can_be_written_the_length_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(app.os, "access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(ConfigError, match="Set TMPDIR to a folder of at most 24 characters"):
         app._temporary()
