@@ -52,6 +52,7 @@ def _locked(path: Path) -> FileIO:
                 raise InUseError(f"{path.parent}: {_told(lock)}") from error
         except OSError as error:
             if error.errno not in NO_LOCKS:
+                lock.close()
                 raise
             return lock
         with suppress(FileNotFoundError):

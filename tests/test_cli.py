@@ -11,6 +11,7 @@ import yaml
 
 from adamroute import cli
 from adamroute.config import Config
+from adamroute.run_lock import only_writer
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
@@ -111,3 +112,53 @@ def test_a_wrong_question_is_refused(
 ) -> None:
     assert run(monkeypatch, "ask", config_file, *arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_bug_says_so_below_its_traceback(
+    config_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def odd(*_: object) -> None:
+        raise LookupError("odd")
+
+    monkeypatch.setattr(cli, "_build", odd)
+    assert run(monkeypatch, "build", config_file) == 1
+    printed = capsys.readouterr().err
+    assert "LookupError: odd" in printed
+    assert printed.splitlines()[-1].startswith("adamroute: this is a bug in adamroute")
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        ("c.yaml", "c.yaml: File exists. Give a path that is a folder"),
+        ("c.yaml/run", "c.yaml/run: Not a directory. Give a path that is a folder"),
+        ("x" * 300, "File name too long. Give a shorter one"),
+    ],
+)
+def test_an_out_that_cannot_be_a_folder_is_one_line(
+    out: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("name: c\nshop: none\nout: o\n", encoding="utf-8")
+    assert run(monkeypatch, "build", path, "--out", tmp_path / out) == 2
+    printed = capsys.readouterr().err
+    assert words in printed
+    assert printed.count("\n") == 1
+
+
+def test_who_only_reads_a_run_does_not_wait_for_who_writes_it(
+    config_file: Path,
+    tiny_run: Config,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with only_writer(tiny_run.out, "run"):
+        assert run(monkeypatch, "report", config_file) == 2
+        assert "`adamroute run` writes there" in capsys.readouterr().err
+        assert run(monkeypatch, "report", config_file, "--out", tmp_path / "report") == 0
+        assert run(monkeypatch, "ask", config_file, "a mug", "--policy", "static@0.5,20") == 0

@@ -107,3 +107,11 @@ def test_shares_that_fit_are_taken(tmp_path: Path) -> None:
     body = {"name": "x", "shop": "s", "out": "o", **parts, "serve": {"gpus": gpus}}
     path.write_text(json.dumps(body))
     assert load_config(path).served_engines["teacher"].gpu_memory_utilization == 0.4
+
+
+@pytest.mark.parametrize("section", ["encoders", "student"])
+def test_a_thread_count_of_old_is_told_its_new_key(tmp_path: Path, section: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(json.dumps({"name": "x", "shop": "s", "out": "o", section: {"threads": 2}}))
+    with pytest.raises(ConfigError, match=rf"{section}\.threads: .*`threads` at the top level"):
+        load_config(path)

