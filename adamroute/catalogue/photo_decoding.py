@@ -13,7 +13,6 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -108,7 +107,7 @@ def _opened(data: bytes, side: int | None) -> OpenedPhoto:
 def _header(data: bytes, side: int | None) -> ImageFile:
     from PIL import Image
 
-    image = Image.open(io.BytesIO(data), formats=_formats())
+    image = Image.open(io.BytesIO(data), "r", _formats())
     if image.width * image.height > MOST_PIXELS:
         raise Image.DecompressionBombError(f"{image.width} x {image.height} px")
     if side is not None:
@@ -235,8 +234,7 @@ def _cut(data: bytes, side: int | None) -> OpenedPhoto:
     """
     from PIL import Image
 
-    data += _END if _has_a_whole_scan(data) else b""
-    frame, other = (_decoded_over(data, side, filling) for filling in (0, WHITE))
+    frame, other = (_decoded_over(_ended(data), side, filling) for filling in (0, WHITE))
     written = np.asarray(frame) == np.asarray(other)
     missing = ~written.reshape(*written.shape[:2], -1).all(axis=2)
     if missing.mean() > 0.5:
@@ -263,15 +261,19 @@ def _decoded_over(data: bytes, side: int | None, filling: int) -> Image:
     return source._new(source.im)
 
 
-def _has_a_whole_scan(data: bytes) -> bool:
-    """Whether a progressive JPEG shows all of itself, if coarsely: its second scan has begun."""
-    markers = [found.group(1)[0] for found in _markers(data)]
-    return 0xC2 in markers and markers.count(0xDA) > 1
+def _ended(data: bytes) -> bytes:
+    """A progressive JPEG that shows all of itself, if coarsely, brought to an orderly end.
 
-
-def _markers(data: bytes) -> Iterator[re.Match[bytes]]:
-    """Of a JPEG, none of them inside a segment such as an EXIF thumbnail."""
-    place = 2 if data.startswith(b"\xff\xd8") else len(data)
+    Its second scan has begun, so the first is whole. All else as it is.
+    """
+    if not data.startswith(b"\xff\xd8"):
+        return data
+    markers, place = [], 2
     while found := _MARKER.search(data, place):
-        yield found
         place = found.end() + int.from_bytes(data[found.end() : found.end() + 2], "big")
+        if place > len(data):  # its segment is cut: libjpeg would wait for the rest of it
+            data = data[: found.start()]
+            break
+        markers.append(found.group(1)[0])
+    whole = 0xC2 in markers and markers.count(0xDA) > 1
+    return data + _END if whole else data
