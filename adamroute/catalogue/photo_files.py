@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -161,11 +161,20 @@ def decoded(shop: Shop, progress: Progress = SILENT) -> Shop:
     What was done to photos that are read is counted too, once an item.
     """
     items, problems = [], Counter(shop.problems)
-    with progress.task("photos checked", total=len(shop.catalogue)) as advance:
-        for item in shop.catalogue.items:
-            found = inspected(item.image) if item.image else NO_PHOTO
-            items.append(item if found.readable else replace(item, image=None))
-            problems.update(found.counted_as)
-            advance(1)
+    found = _inspected_once([item.image for item in shop.catalogue.items if item.image], progress)
+    for item in shop.catalogue.items:
+        photo = found[item.image] if item.image else NO_PHOTO
+        items.append(item if photo.readable else replace(item, image=None))
+        problems.update(photo.counted_as)
     counted = {name: count for name, count in sorted(problems.items()) if count}
     return replace(shop, catalogue=Catalogue(tuple(items)), problems=counted)
+
+
+def _inspected_once(paths: Sequence[Path], progress: Progress) -> dict[Path, Inspection]:
+    found: dict[Path, Inspection] = {}  # variants often share one
+    if paths:
+        with progress.task("photos checked", total=len(paths)) as advance:
+            for path in paths:
+                found[path] = found.get(path) or inspected(path)
+                advance(1)
+    return found
