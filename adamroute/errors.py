@@ -3,6 +3,7 @@
 AdamrouteError
 ├── ConfigError        a YAML file or an option is wrong
 ├── ShopError          a shop folder cannot be read as it stands
+│   └── PhotoDefectError  one photo cannot be used; `defect` is the name it is counted under
 ├── ArtifactError      a stage's folder is missing, half there, or made from other inputs
 │   └── StoreError     the profile store's database is away, broke off, or cannot be read
 ├── InUseError         another command writes to the run's folder
@@ -35,6 +36,14 @@ class ConfigError(AdamrouteError):
 
 class ShopError(AdamrouteError):
     """A shop folder cannot be read as it stands."""
+
+
+class PhotoDefectError(ShopError):
+    """One photo cannot be used."""
+
+    def __init__(self, defect: str, message: str) -> None:
+        super().__init__(message)
+        self.defect = defect  # "unreadable_photos", or the name of a special case of it
 
 
 class ArtifactError(AdamrouteError):

@@ -69,11 +69,20 @@ def _lines(title: str, total: int) -> Iterator[Advance]:
         count += done
         if time.monotonic() - last >= PLAIN_EVERY_S:
             last = time.monotonic()
-            print(f"{title}: {count}/{total}", file=sys.stderr, flush=True)
+            left = (last - start) / max(count, 1) * (total - count)
+            ahead = f", about {_duration(left)} left" if 0 < count < total else ""
+            print(f"{title}: {count}/{total}{ahead}", file=sys.stderr, flush=True)
 
     yield advance
     took = time.monotonic() - start
     print(f"{title}: {count}/{total} in {took:.1f} s", file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    """As a person says it: "25 s", "12 min", "3.5 h"."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
 
 
 SILENT = SilentProgress()

@@ -33,4 +33,20 @@ def test_a_plain_line_comes_at_intervals(
     with progress.TerminalProgress(bars=False).task("rows", total=2) as advance:
         advance(1)
         advance(1)
-    assert capsys.readouterr().err.splitlines()[:2] == ["rows: 1/2", "rows: 2/2"]
+    first, second = capsys.readouterr().err.splitlines()[:2]
+    assert first.startswith("rows: 1/2, about ")
+    assert second == "rows: 2/2"
+
+
+@pytest.mark.parametrize(
+    ("total", "said"),
+    [(4, "1/4, about 45 s left"), (81, "1/81, about 20 min left"), (801, "about 3.3 h left")],
+)
+def test_a_plain_line_says_how_long_the_rest_will_take(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, total: int, said: str
+) -> None:
+    clock = iter([0.0, 15.0, 15.0, 15.0])  # a unit takes 15 s
+    monkeypatch.setattr("adamroute.progress.time.monotonic", lambda: next(clock))
+    with progress.TerminalProgress(bars=False).task("rows", total=total) as advance:
+        advance(1)
+    assert said in capsys.readouterr().err.splitlines()[0]

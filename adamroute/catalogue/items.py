@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adamroute.catalogue.listing import clean, listing, says_nothing
-from adamroute.catalogue.photo_files import Photo, find_photo
+from adamroute.catalogue.photo_files import Photo, PhotoFolder
 from adamroute.catalogue.shop import Catalogue, Item
 from adamroute.catalogue.shop_yaml import SHOP_YAML, ItemsYaml
 from adamroute.catalogue.table_files import Row, Table
@@ -30,7 +30,7 @@ def read_items(folder: Path, spec: ItemsYaml, table: Table) -> ReadItems:
     """
     table.require(spec.columns, f"items in {SHOP_YAML}")
     photos = photos_of(folder, spec.image, table)
-    problems: Counter[str] = Counter(photo.defect for photo in photos if photo.defect)
+    problems: Counter[str] = Counter(name for photo in photos for name in photo.problems)
     by_row = {row.where: photo for row, photo in zip(table.rows, photos, strict=True)}
 
     def made(pair: tuple[str, Row]) -> Item:
@@ -56,11 +56,11 @@ def photos_of(folder: Path, column: str | None, table: Table) -> tuple[Photo, ..
     """The photo of every row, not decoded; `folder` is resolved."""
     if column is None:
         return (Photo(None, None),) * len(table.rows)
-    seen: dict[str, Photo] = {}  # variants often share one
+    photos, seen = PhotoFolder(folder), dict[str, Photo]()  # variants often share one
     for row in table.rows:
         name = _photo_name(row, column)
         if name not in seen:
-            seen[name] = find_photo(folder, name, row.where)
+            seen[name] = photos.find(name, row.where)
     return tuple(seen[_photo_name(row, column)] for row in table.rows)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Pixels = NDArray[np.uint8]  # [H, W, 3]
 Mask = NDArray[np.bool_]  # [H, W]
 
-WHITE = 240  # a pixel whose channels all reach this may be background
+NEAR_GROUND = 15  # levels; a pixel whose channels all lie this near may be background
 GRADES = 32  # RGB levels a channel in the table
 NEARNESS = 9.0  # Lab units at which a colour counts exp(-1/2) as much as the nearest
 # sRGB centres, written by eye; what counts is that shop words fall near one of them.
@@ -38,23 +38,25 @@ DIMENSIONS = REGIONS * len(NAMED)
 SMALLEST = 30  # pixels; a smaller object is taken for dirt and the whole photo counts
 
 
-def colour_features(pixels: Pixels) -> NDArray[np.float32]:
+def colour_features(pixels: Pixels, ground: int = 255) -> NDArray[np.float32]:
     """[144] square roots of the shares of each named colour, region after region.
 
-    The squares of a region sum to 1; roots, since a small share of red says more than its area.
+    `ground` is the grey level around the object. The squares of a region sum to 1; roots, since a
+    small share of red says more than its area.
     """
     levels = pixels.astype(np.int64) * GRADES // 256
     cells = (levels[..., 0] * GRADES + levels[..., 1]) * GRADES + levels[..., 2]
-    shares = [_shares(cells[region]) for region in regions(object_mask(pixels))]
+    shares = [_shares(cells[region]) for region in regions(object_mask(pixels, ground))]
     return np.sqrt(np.concatenate(shares)).astype(np.float32)
 
 
-def object_mask(pixels: Pixels) -> Mask:
-    """Where the object is: between the outermost non-white pixels of its row and of its column.
+def object_mask(pixels: Pixels, ground: int = 255) -> Mask:
+    """Where the object is: between the outermost pixels of its row and column that aren't ground.
 
     So the white inside a white chair belongs to the chair. All of a photo that is white is object.
     """
-    ink = np.asarray((pixels < WHITE).any(axis=2))
+    apart = np.abs(pixels.astype(np.int16) - ground)
+    ink = np.asarray((apart > NEAR_GROUND).any(axis=2))
     mask = _between(ink, 0) & _between(ink, 1)
     return mask if mask.sum() >= SMALLEST else np.ones_like(mask)
 

@@ -9,17 +9,19 @@ new. Needed at build time only; the server holds no photo tower.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.catalogue.photo_decoding import open_photo
 from adamroute.encoders.colours import DIMENSIONS as COLOUR_DIMENSIONS
 from adamroute.encoders.colours import Pixels, colour_features
 from adamroute.encoders.minilm import check_weights, packaged_folder
-from adamroute.errors import ModelError
+from adamroute.errors import ModelError, PhotoDefectError
 from adamroute.progress import Progress
 
 if TYPE_CHECKING:
@@ -34,24 +36,22 @@ NETWORK_DIMENSIONS = 1280 + LEVEL_DIMENSIONS
 DIMENSIONS = NETWORK_DIMENSIONS + COLOUR_DIMENSIONS
 
 
-def photo_features(paths: Sequence[Path | None], progress: Progress) -> NDArray[np.float32]:
-    """[N, 2960] float32, one row a path; a row of NaN where there is no photo or none readable.
+def photo_features(paths: Sequence[Path], progress: Progress) -> Iterator[NDArray[np.float32]]:
+    """[1, 2960] float32 of each photo, as soon as it is there; NaN where it can't be used.
 
     NaN instead of zeros, so that a caller who forgets such rows gets NaN and not a plausible
     vector. ModelError where the weights are missing or changed.
     """
-    features = np.full((len(paths), DIMENSIONS), np.nan, dtype=np.float32)
-    if not any(paths):
-        return features
     network = load_network()
     with progress.task("photo features", total=len(paths)) as advance:
-        for row, path in enumerate(paths):
-            pixels = None if path is None else read_photo(path)
-            if pixels is not None:
-                features[row, :NETWORK_DIMENSIONS] = network_features(network, pixels)
-                features[row, NETWORK_DIMENSIONS:] = colour_features(pixels)
+        for path in paths:
+            features = np.full((1, DIMENSIONS), np.nan, dtype=np.float32)
+            with suppress(PhotoDefectError):  # the caller counts the row of NaN
+                pixels, ground = read_photo(path)
+                features[0, :NETWORK_DIMENSIONS] = network_features(network, pixels)
+                features[0, NETWORK_DIMENSIONS:] = colour_features(pixels, ground)
+            yield features
             advance(1)
-    return features
 
 
 def load_network() -> nn.Module:
@@ -73,23 +73,22 @@ def load_network() -> nn.Module:
     return network
 
 
-def read_photo(path: Path) -> Pixels | None:
-    """The photo fitted into a white square of 224 px; None where it cannot be decoded."""
+def read_photo(path: Path) -> tuple[Pixels, int]:
+    """The photo fitted into a square of 224 px, and the grey level of the ground around it.
+
+    PhotoDefectError where it cannot be used.
+    """
     from PIL import Image
 
-    try:
-        with Image.open(path) as image:
-            image.draft("RGB", (SIDE, SIDE))  # lets a large JPEG be decoded at a lower scale
-            photo = image.convert("RGBA")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None  # Pillow's broken-file errors; the caller counts the row of NaN
+    opened = open_photo(path, SIDE)
+    photo, ground = opened.image, opened.ground
     scale = SIDE / max(photo.size)
     width, height = (max(1, round(side * scale)) for side in photo.size)
     if (width, height) != photo.size:
         photo = photo.resize((width, height), Image.Resampling.BICUBIC)
-    square = Image.new("RGB", (SIDE, SIDE), "white")
-    square.paste(photo, ((SIDE - width) // 2, (SIDE - height) // 2), mask=photo)
-    return np.asarray(square)
+    square = Image.new("RGB", (SIDE, SIDE), (ground,) * 3)
+    square.paste(photo, ((SIDE - width) // 2, (SIDE - height) // 2))
+    return np.asarray(square), ground
 
 
 def network_features(network: nn.Module, pixels: Pixels) -> NDArray[np.float32]:

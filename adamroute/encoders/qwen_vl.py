@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adamroute.catalogue.photo_decoding import open_photo
 from adamroute.checkpoints import Checkpoint, device
 from adamroute.encoders.seams import Vectors
-from adamroute.errors import ModelError
+from adamroute.errors import ModelError, PhotoDefectError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -79,11 +81,7 @@ class Qwen3VLEncoder:
 
     def encode_items(self, items: Sequence[Photographed]) -> ItemVectors:
         """Photo and listing; the listing alone where there is no photo or none readable."""
-        photos = {
-            row: photo
-            for row, item in enumerate(items)
-            if item.photo is not None and (photo := _read(item.photo)) is not None
-        }
+        photos = _shown(items)
         prompts = [
             _prompt(ITEM_INSTRUCTION, item.text, photo=row in photos)
             for row, item in enumerate(items)
@@ -175,14 +173,11 @@ def _prompt(instruction: str, text: str, *, photo: bool = False) -> str:
     )
 
 
-def _read(path: Path) -> Image | None:
-    """The photo on white; None where it cannot be decoded, which the caller counts."""
-    from PIL import Image
-
-    try:
-        with Image.open(path) as image:
-            photo = image.convert("RGBA")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None
-    ground = Image.new("RGBA", photo.size, "white")
-    return Image.alpha_composite(ground, photo).convert("RGB")
+def _shown(items: Sequence[Photographed]) -> dict[int, Image]:
+    """Photos by place; the caller counts those that cannot be used."""
+    photos = {}
+    for row, item in enumerate(items):
+        with suppress(PhotoDefectError):
+            if item.photo is not None:
+                photos[row] = open_photo(item.photo).image
+    return photos

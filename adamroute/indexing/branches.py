@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from adamroute.assembly import load_vl_encoder
+from adamroute.catalogue.photo_files import shown_hash
 from adamroute.catalogue.shop import Item
 from adamroute.config import EncoderConfig
 from adamroute.encoders.projection_head import Alignment
@@ -18,7 +19,7 @@ from adamroute.encoders.query_adapter import QueryAdapter
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache, text_key
 from adamroute.progress import Progress
-from adamroute.stages import content_hash, digest
+from adamroute.stages import digest
 
 CHUNK = 64  # items an encoder call, between two steps of the progress bar
 
@@ -37,8 +38,8 @@ class MultimodalBranch:
 
 
 def photo_hashes(items: Sequence[Item]) -> list[str | None]:
-    """sha256 of each item's photo, None where it has none."""
-    return [None if item.image is None else content_hash(item.image) for item in items]
+    """Name of what each item's photo shows, None where it has none."""
+    return [None if item.image is None else shown_hash(item.image) for item in items]
 
 
 def listing_vectors(
@@ -72,19 +73,13 @@ def vl_branch(
     ]
     unreadable: set[str] = set()  # not kept, so that a rebuild tries and counts them again
 
-    def compute(places: list[int]) -> Array:
-        parts = []
-        with progress.task("item vectors", total=len(places)) as advance:
-            for start in range(0, len(places), CHUNK):
-                chunk = places[start : start + CHUNK]
-                found = encoder.encode_items(
-                    [Photographed(items[place].text, items[place].image) for place in chunk]
-                )
-                unreadable.update(keys[chunk[place]] for place in found.unreadable)
-                parts.append(found.vectors)
-                advance(len(chunk))
-        return np.concatenate(parts)
+    def encode(places: list[int]) -> Vectors:
+        shown = [Photographed(items[place].text, items[place].image) for place in places]
+        found = encoder.encode_items(shown)
+        unreadable.update(keys[places[place]] for place in found.unreadable)
+        return found.vectors
 
+    compute = _in_chunks(encode, "item vectors", progress)
     vectors, computed = VectorCache(cache, "items", encoder.name).fill(keys, compute, unreadable)
     no_photo = sum(item.image is None for item in items)
     return MultimodalBranch(
@@ -107,13 +102,23 @@ def _cached(
     title: str,
     progress: Progress,
 ) -> tuple[Array, int]:
-    def compute(places: list[int]) -> Array:
-        parts = []
+    compute = _in_chunks(lambda chunk: encode([texts[place] for place in chunk]), title, progress)
+    return kept.fill([text_key(text) for text in texts], compute)
+
+
+def _in_chunks(
+    encode: Callable[[list[int]], Vectors], title: str, progress: Progress
+) -> Callable[[list[int]], Iterator[Array]]:
+    """Vectors of some places, a chunk at a time.
+
+    A run that was cut goes on at the border of a chunk, so its batches are those of a whole run.
+    """
+
+    def compute(places: list[int]) -> Iterator[Array]:
         with progress.task(title, total=len(places)) as advance:
             for start in range(0, len(places), CHUNK):
                 chunk = places[start : start + CHUNK]
-                parts.append(encode([texts[place] for place in chunk]))
+                yield encode(chunk)
                 advance(len(chunk))
-        return np.concatenate(parts)
 
-    return kept.fill([text_key(text) for text in texts], compute)
+    return compute

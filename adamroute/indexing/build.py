@@ -42,7 +42,7 @@ def run_build(config: Config, progress: Progress) -> Manifest:
 
 
 def _build(config: Config, folder: Path, progress: Progress) -> dict[str, JsonValue]:
-    shop = decoded(read_shop(config.shop))
+    shop = decoded(read_shop(config.shop), progress)
     profiles = read_profiles(config, shop.catalogue)
     if profiles is not None:
         shop = replace(shop, catalogue=profiles.catalogue)

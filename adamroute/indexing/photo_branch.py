@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -127,12 +127,12 @@ def photo_vectors(
     features = np.full((len(items), DIMENSIONS), np.nan, dtype=np.float32)
     hashes = photo_hashes(items)
     rows = [row for row, name in enumerate(hashes) if name is not None]
+    photos = [item.image for item in items if item.image is not None]
     if not rows:
         return features, 0
 
-    def compute(places: list[int]) -> Array:
-        paths = [items[rows[place]].image for place in places]
-        return photo_features(paths, progress)
+    def compute(places: list[int]) -> Iterator[Array]:
+        return photo_features([photos[place] for place in places], progress)
 
     keys = [name for name in hashes if name is not None]
     features[rows], computed = VectorCache(cache, "photo", NAME).fill(keys, compute)

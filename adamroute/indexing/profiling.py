@@ -69,7 +69,7 @@ def run_profile(config: Config, progress: Progress, engine: ChatEngine | None = 
     def make(work: Work) -> Counts:
         asked = engine or chat_engine(llm, config.out / "cache" / REPLIES_FILE)
         asked.check()
-        items = decoded(read_shop(config.shop)).catalogue.items
+        items = decoded(read_shop(config.shop), progress).catalogue.items
         rows, counts = profile_items(items, asked, llm.max_tokens, progress)
         if counts["failures"]:
             progress.note(

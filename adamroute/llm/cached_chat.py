@@ -18,8 +18,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adamroute.errors import ArtifactError
+from adamroute.errors import ArtifactError, PhotoDefectError
 from adamroute.llm.chat import Ask, ChatEngine, Form, Reply
+from adamroute.llm.exchange import photo_sent
 from adamroute.stages import file_hash
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
@@ -100,7 +101,8 @@ def _reply(row: str, ask: Ask[Form]) -> Reply[Form]:
 
 
 def _content(image: Path) -> str:
+    """sha256 of what is sent, which for a plain photo is the file's."""
     try:
-        return file_hash(image)
-    except OSError:  # the engine will name the failure, and failures are not kept
-        return "unreadable"
+        return hashlib.sha256(photo_sent(image)[1]).hexdigest()
+    except PhotoDefectError:  # the engine will name the failure, and failures are not kept
+        return file_hash(image) if image.is_file() else "unreadable"

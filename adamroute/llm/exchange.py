@@ -6,21 +6,23 @@ A server may ignore the schema it was given, so each reply is checked here whate
 from __future__ import annotations
 
 import base64
+import io
 import json
 import math
-import mimetypes
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from adamroute.errors import ModelError
+from adamroute.catalogue.photo_decoding import open_photo
+from adamroute.errors import ModelError, PhotoDefectError
 from adamroute.llm.chat import Ask, Failure, Form, Reply
 
 MAX_REPLY = 20_000  # characters; the longest reply that our forms allow has about 5,000
 KEPT_TEXT = 2_000  # characters of a bad reply that a repair shows the model again
 KEPT_ERROR = 200
+LARGE = 1_000_000  # pixels; as PNG, a picture of more would be too much for many servers
 Message = dict[str, Any]  # the OpenAI chat format, which is nested JSON
 
 
@@ -75,12 +77,26 @@ def failed(failure: Failure, error: str, cost: Cost, text: str = "") -> Reply[An
     )
 
 
+def photo_sent(path: Path) -> tuple[str, bytes]:
+    """What a model is sent of a photo: its MIME type, and the file's bytes or what was made of it.
+
+    The bytes are the file's own where every reader sees the same in them. PhotoDefectError where
+    the photo can't be used.
+    """
+    photo = open_photo(path)
+    if photo.stored:
+        return f"image/{photo.stored.lower()}", path.read_bytes()
+    made = io.BytesIO()
+    kind = "PNG" if photo.image.width * photo.image.height <= LARGE else "JPEG"
+    photo.image.save(made, kind, quality=95)
+    return f"image/{kind.lower()}", made.getvalue()
+
+
 def _data_url(path: Path) -> str:
-    kind = mimetypes.guess_type(path.name)[0] or "image/jpeg"
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path}: photo can't be read ({type(error).__name__})") from error
+        kind, data = photo_sent(path)
+    except PhotoDefectError as error:
+        raise ModelError(str(error)) from error
     return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
 
 

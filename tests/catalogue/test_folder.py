@@ -92,10 +92,14 @@ def test_a_photo_that_is_no_image_is_counted_and_the_item_kept(
     assert [i.image is None for i in shop.catalogue.items] == [False, False, True]
 
 
-def test_a_photo_cut_short_is_unreadable(corner: Corner) -> None:
+@pytest.mark.parametrize(("cut", "counted"), [(2, "photos_truncated"), (60, "unreadable_photos")])
+def test_a_photo_cut_short_is_used_past_half_and_else_unreadable(
+    corner: Corner, cut: int, counted: str
+) -> None:
     whole = (corner.folder / "images" / "kura.jpg").read_bytes()
-    shop = corner.write("images/kura.jpg", whole[:-30]).read_decoded()
-    assert shop.problems == {"unreadable_photos": 1}
+    shop = corner.write("images/kura.jpg", whole[:-cut]).read_decoded()
+    assert shop.problems == {counted: 1}
+    assert (shop.catalogue.items[1].image is None) == (counted == "unreadable_photos")
 
 
 def test_a_photo_the_system_refuses_is_unreadable(corner: Corner) -> None:

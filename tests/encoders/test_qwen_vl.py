@@ -11,6 +11,7 @@ from PIL import Image
 from adamroute.checkpoints import find_checkpoint
 from adamroute.encoders.qwen_vl import ITEM_INSTRUCTION, Photographed, Qwen3VLEncoder
 from adamroute.errors import ModelError
+from tests.catalogue.pictures import red_above_blue, saved, turned
 from tests.encoders.tiny_qwen import WIDTH, vl_checkpoint
 
 NO_VECTORS = np.zeros((1, 4), np.float32)  # E_txt of the queries, which this model doesn't read
@@ -87,6 +88,16 @@ def test_a_photo_that_cannot_be_read_is_named_and_the_listing_counts(
     found = encoder.encode_items([Photographed("red rug", None), Photographed("red rug", broken)])
     assert found.unreadable == (1,)
     np.testing.assert_allclose(found.vectors[0], found.vectors[1], atol=1e-6)
+
+
+def test_a_photo_that_lies_on_its_side_is_seen_upright(
+    encoder: Qwen3VLEncoder, tmp_path: Path
+) -> None:
+    standing = saved(tmp_path / "a.png", red_above_blue())
+    on_its_side = red_above_blue().transpose(Image.Transpose.ROTATE_90)
+    lying = saved(tmp_path / "b.png", on_its_side, **turned(6))
+    found = encoder.encode_items([Photographed("rug", photo) for photo in (standing, lying)])
+    np.testing.assert_allclose(found.vectors[0], found.vectors[1], atol=1e-5)
 
 
 def test_it_equals_a_plain_forward_pass_over_the_chat_template(

@@ -19,7 +19,7 @@ from adamroute.indexing.build import run_build
 from adamroute.progress import SILENT
 from adamroute.theta import Theta
 from tests.encoders.tiny_qwen import WIDTH, text_checkpoint, vl_checkpoint
-from tests.indexing.test_build import draw_shop, read_items, write_items
+from tests.indexing.test_build import Impatient, draw_shop, read_items, write_items
 
 ALIGN = {"seeds": 1, "epochs": 3, "hidden": 8, "dimensions": 4}
 
@@ -114,6 +114,20 @@ def test_a_photo_the_encoder_cannot_read_is_counted_by_every_build(
             "item_vectors_computed": computed,
         }
         np.testing.assert_allclose(branch.item_vectors[0], branch.item_vectors[2], atol=1e-6)
+
+
+def test_item_vectors_of_a_cut_run_are_kept(
+    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adamroute.indexing.branches.CHUNK", 2)
+    encoders = config_of(tmp_path, models, multimodal="qwen3-vl").encoders
+    items = [Item(i, f"mug {i}", f"mug {i}", {}, "mug", None) for i in "abcde"]
+    whole = vl_branch(encoders, items, tmp_path / "whole", SILENT)
+    with pytest.raises(KeyboardInterrupt):
+        vl_branch(encoders, items, tmp_path / "cut", Impatient("item vectors", 2))
+    rest = vl_branch(encoders, items, tmp_path / "cut", SILENT)
+    assert rest.counts["item_vectors_computed"] == 1
+    assert rest.item_vectors.tobytes() == whole.item_vectors.tobytes()
 
 
 def test_an_index_of_other_weights_is_refused(tmp_path: Path, models: Path) -> None:

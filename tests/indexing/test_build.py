@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from adamroute.progress import SILENT, Advance
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Manifest
 from adamroute.theta import Theta
+from tests.catalogue.pictures import WHITE, cut_out, red_above_blue, saved, turned
 
 COLOURS = ("red", "green", "blue", "black")
 TYPES = ("mug", "rug", "lamp")
@@ -138,7 +139,7 @@ def test_a_new_photo_is_embedded_by_the_stored_alignment(
     config, _ = built
     alignment = Alignment.load(config.stage("index") / "alignment.npz")
     photo = config.shop / "images" / "4.png"
-    features = photo_features([photo], SILENT)
+    features = next(photo_features([photo], SILENT))
     text = array(config, "text.npy")[4:5]
     looks = load_text_encoder(config.encoders).encode(["red rug"])
     place = alignment.space.place
@@ -266,7 +267,71 @@ def test_an_interrupted_build_leaves_the_old_index_and_keeps_what_was_encoded(
     assert manifest.counts["photo_features_computed"] == 0
 
 
-def test_a_shop_without_photos_works_by_its_words(tmp_path: Path) -> None:
+@dataclass
+class Impatient:
+    """Progress of somebody who presses Ctrl-C after some steps of one task."""
+
+    title: str
+    steps: int
+    totals: dict[str, int] = field(default_factory=dict)
+
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[Advance]:
+        self.totals[title] = total
+        yield self._advance if title == self.title else lambda _: None
+
+    def _advance(self, _done: int) -> None:
+        self.steps -= 1
+        if not self.steps:
+            raise KeyboardInterrupt
+
+    def note(self, line: str) -> None: ...
+
+
+def test_a_build_goes_on_in_the_middle_of_what_it_was_encoding(
+    tmp_path: Path, built: tuple[Config, Manifest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adamroute.indexing.branches.CHUNK", 4)
+    config = config_for(draw_shop(tmp_path / "shop"), tmp_path / "out")
+    views, photos = (
+        built[1].counts[name] for name in ("text_views_computed", "photo_features_computed")
+    )
+    assert isinstance(views, int)
+    assert isinstance(photos, int)
+    runs = [Impatient(t, 2) for t in ("text vectors", "views vectors", "photo features")]
+    for run in runs:
+        with pytest.raises(KeyboardInterrupt):
+            run_build(config, run)
+    manifest = run_build(config, SILENT)
+    assert [run.totals.get("text vectors") for run in runs] == [12, 12 - 8, None]
+    assert [run.totals.get("views vectors") for run in runs] == [None, views, views - 8]
+    assert runs[2].totals["photo features"] == photos
+    assert manifest.counts["photo_features_computed"] == photos - 2
+    assert [path.name.count(".") for path in (config.out / "cache").iterdir()] == [1, 1, 1]
+    for name in ("text.npy", "mm.npy"):
+        np.testing.assert_allclose(array(config, name), array(built[0], name), atol=1e-5)
+
+
+def test_what_was_done_to_photos_stands_in_the_manifest(tmp_path: Path) -> None:
+    shop = draw_shop(tmp_path / "shop")
+    saved(shop / "images" / "2.png", red_above_blue(), **turned(6))
+    saved(shop / "images" / "3.png", cut_out(WHITE))
+    rows = read_items(shop)
+    rows[4]["image"] = "IMAGES/4.PNG?v=2"
+    write_items(shop, rows)
+    manifest = run_build(config_for(shop, tmp_path / "out"), SILENT)
+    assert manifest.counts["problems"] == {
+        "missing_photos": 1, "photos_found_by_other_name": 1, "photos_on_dark_ground": 1,
+        "photos_rotated": 1,
+    }  # fmt: skip
+    assert manifest.counts["photos"] == 11
+
+
+def test_a_shop_without_photos_works_by_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = "adamroute.encoders.photo_features.load_network"
+    monkeypatch.setattr(network, lambda: pytest.fail("loaded"))
     shop = draw_shop(tmp_path / "shop")
     text = (shop / "shop.yaml").read_text(encoding="utf-8")
     (shop / "shop.yaml").write_text(text.replace("  image: image\n", ""), encoding="utf-8")

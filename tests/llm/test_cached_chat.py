@@ -19,6 +19,7 @@ from pydantic import Field
 from adamroute.errors import ArtifactError
 from adamroute.llm.cached_chat import CachedChat
 from adamroute.llm.chat import Ask, ReplyForm
+from tests.catalogue.pictures import red_above_blue, saved, turned
 from tests.llm.minds import Scripted
 
 
@@ -72,6 +73,16 @@ def test_the_same_photo_under_another_name_is_the_same_ask(tmp_path: Path) -> No
     cached = CachedChat(engine, tmp_path / "r.sqlite", "greedy")
     cached.chat([ask(images=(tmp_path / "a.jpg",)), ask(images=(tmp_path / "b.jpg",))])
     assert len(engine.asks) == 1
+
+
+def test_a_photo_is_known_by_what_a_model_sees_of_it(tmp_path: Path) -> None:
+    plain = saved(tmp_path / "a.png", red_above_blue())
+    lying = saved(tmp_path / "b.png", red_above_blue(), **turned(6))
+    engine = Scripted(say)
+    cached = CachedChat(engine, tmp_path / "r.sqlite", "greedy")
+    for _ in range(2):
+        cached.chat([ask(images=(plain,)), ask(images=(lying,))])
+    assert len(engine.asks) == 2
 
 
 def test_failures_are_asked_again(tmp_path: Path) -> None:

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-import pytest
+import base64
+import io
+from pathlib import Path
 
-from adamroute.llm.chat import ReplyForm
-from adamroute.llm.exchange import KEPT_TEXT, MAX_REPLY, Cost, reply_of
+import pytest
+from PIL import Image
+
+from adamroute.errors import ModelError
+from adamroute.llm.chat import Ask, ReplyForm
+from adamroute.llm.exchange import KEPT_TEXT, MAX_REPLY, Cost, messages_of, reply_of
+from tests.catalogue.pictures import (
+    BLUE,
+    RED,
+    at,
+    bytes_of,
+    near,
+    red_above_blue,
+    saved,
+    turned,
+)
 
 
 class Number(ReplyForm):
@@ -75,3 +91,37 @@ def test_a_bad_reply_is_kept_for_its_repair_but_not_whole() -> None:
     reply = reply_of(long, Number, COST)
     assert (reply.failure, reply.text) == ("reply_not_json", long[:KEPT_TEXT])
     assert reply.error == f"{len(long)} characters, at most {MAX_REPLY} are read"
+
+
+def shown(path: Path) -> str:
+    """The data URL that a photo becomes."""
+    content = messages_of(Ask("p@1", "s", "u", Number, 8, (path,)))[1]["content"]
+    return str(content[0]["image_url"]["url"])
+
+
+def test_a_plain_photo_is_sent_as_it_is_whatever_it_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "photo.gif"
+    path.write_bytes(bytes_of(red_above_blue(), "JPEG"))
+    kind, _, data = shown(path).partition(";base64,")
+    assert (kind, base64.b64decode(data)) == ("data:image/jpeg", path.read_bytes())
+
+
+@pytest.mark.parametrize("large", [10**6, 0])
+def test_a_photo_that_readers_would_see_otherwise_is_sent_as_every_part_sees_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    monkeypatch.setattr("adamroute.llm.exchange.LARGE", large)
+    lying = red_above_blue().transpose(Image.Transpose.ROTATE_90)
+    path = saved(tmp_path / "a.jpg", lying, **turned(6))
+    kind, _, data = shown(path).partition(";base64,")
+    assert kind == ("data:image/png" if large else "data:image/jpeg")
+    with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+        assert near(at(image, 0.5, 0.15), RED)
+        assert near(at(image, 0.5, 0.7), BLUE)
+        assert 0x0112 not in image.getexif()
+
+
+def test_a_photo_that_cannot_be_used_is_an_error_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(b"no picture")
+    with pytest.raises(ModelError, match=r"a\.jpg: photo can't be read"):
+        shown(tmp_path / "a.jpg")
