@@ -49,6 +49,9 @@ class Routing(Choice):
     certified: bool
     timings_ms: dict[str, float]  # stage to milliseconds, `total` last
     versions: Versions
+    lacks: tuple[
+        str, ...
+    ] = ()  # parts of the run that could not be fitted as they should, and why
 
     def plain(self) -> dict[str, Any]:
         """The same as JSON values."""

@@ -282,6 +282,7 @@ class Recommender(Steps):
             certified=self.facts.standing.certified,
             timings_ms=trip.ms(),
             versions=self.facts.versions,
+            lacks=self.facts.lacks,
         )
 
 

@@ -50,6 +50,7 @@ class Facts:
     reads_vectors: bool = False  # whether the router needs E_txt of the query
     augmentation: bool = True  # whether neighbours' items join the candidates
     attribute_filter: bool = True  # whether looks of text-only candidates are hidden
+    lacks: tuple[str, ...] = ()  # what the run does without, and why
 
 
 @dataclass(frozen=True, eq=False)
