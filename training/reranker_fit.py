@@ -77,12 +77,12 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
             "fitted_on": outcome_source(shop) if logged else "synthetic",
             **{f"level_{level}": int((graded.levels == level).sum()) for level in GRADES},
         }
-        return {**counts, **lacking(RERANKER, _fit(graded, work.folder), progress)}
+        return {**counts, **lacking(RERANKER, fit_where_graded(graded, work.folder), progress)}
 
     return RERANKER.run(config, make)
 
 
-def _fit(graded: GradedRows, folder: Path) -> str | None:
+def fit_where_graded(graded: GradedRows, folder: Path) -> str | None:
     """Write scorer.json, where the rows show more than one grade; what is missing in it, if so."""
     present = np.unique(graded.levels).tolist()
     if len(present) < 2:
