@@ -141,7 +141,7 @@ CALIBRATE = Stage(
 REPORT = Stage(
     "report", "report", "report",
     (BUILD, RANKS, LABEL, TRAIN, RERANKER, CALIBRATE, SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing", "calibration.on_uncertified", "teacher", "retrieval", "reranker", *_DRAWN),
+    ("routing", "calibration.on_uncertified", "teacher", "retrieval", "reranker", *_DRAWN), recipe=2,
 )  # fmt: skip
 TEACHER_REPORT = Stage(
     "teacher-report", "report-teacher", "report --teacher",
@@ -150,12 +150,12 @@ TEACHER_REPORT = Stage(
 ABLATION = Stage(
     "ablation", "ablation", "ablate",
     (BUILD, RANKS, LABEL, RERANKER, SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN),
+    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN), recipe=2,
 )  # fmt: skip
 PROTOCOL = Stage(
     "protocol", "protocol", "protocol",
     (BUILD, *map(_if_finished, (LABEL, RERANKER, TRAIN)), SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN),
+    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN), recipe=2,
 )  # fmt: skip
 
 STAGES = {
