@@ -20,12 +20,17 @@ from adamroute.encoders.query_adapter import (
 from adamroute.encoders.seams import MultimodalEncoder, TextEncoder
 from adamroute.errors import ArtifactError
 from adamroute.llm.engines import chat_engine
-from adamroute.pipeline import LABEL, RERANKER, SERVED
+from adamroute.pipeline import LABEL, RERANKER, SERVED, lacks
 from adamroute.recommender.answers import Versions
 from adamroute.recommender.nodes import Nodes, Reranking, Router, Teaching
 from adamroute.recommender.steps import Facts
 from adamroute.reranking.llm_grades import LlmReranker
-from adamroute.reranking.reranker import OrdinalReranker, Reranker, RetrievalOrder
+from adamroute.reranking.reranker import (
+    RERANKER_FILE,
+    OrdinalReranker,
+    Reranker,
+    RetrievalOrder,
+)
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.search_index import SearchIndex, read_items
@@ -255,7 +260,10 @@ def load_reranker(config: Config) -> Reranker:
     if config.reranker.kind == "none":
         return RetrievalOrder()
     if config.reranker.kind == "ordinal":
-        return OrdinalReranker.load(RERANKER.path(config))
+        folder = RERANKER.path(config)
+        if not (folder / RERANKER_FILE).exists() and lacks([RERANKER.read(config)]):
+            return RetrievalOrder()  # its manifest says why none could be fitted
+        return OrdinalReranker.load(folder)
     RERANKER.require(config, "reranker", "grader")
     from adamroute.llm.vllm_engine import load_engine
     from adamroute.reranking.vllm_grades import VllmGrades
@@ -317,4 +325,5 @@ def check_run(config: Config) -> Facts:
         versions=Versions(**hashes),
         augmentation=config.retrieval.augmentation,
         attribute_filter=config.reranker.attribute_filter,
+        lacks=lacks(manifests[stage.name] for stage in SERVED),
     )

@@ -148,6 +148,13 @@ def ask(
     policy: Annotated[
         str, typer.Option(help="auto, auto@T, student, teacher or static@ALPHA,BUDGET.")
     ] = "auto",
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="liked, disliked or an item id to leave out; may be repeated. Without it: "
+            "disliked. '' keeps all."
+        ),
+    ] = None,
     url: Annotated[
         str | None, typer.Option(help="Ask this server; without it, answer in this process.")
     ] = None,
@@ -155,16 +162,21 @@ def ask(
     out: OutDir = None,
 ) -> None:
     """One request from the shell; prints the answer as JSON."""
-    if url is not None:
-        from adamroute.serving.client import ask_server
+    from adamroute.recommender.exclusion import EXCLUDED
 
-        body = {"user_id": user, "query": query, "n": n, "policy": policy}
+    left_out = tuple(entry for entry in exclude or EXCLUDED if entry)
+    if url is not None:
+        from adamroute.serving.client import Body, ask_server
+
+        body: Body = {
+            "user_id": user, "query": query, "n": n, "policy": policy, "exclude": [*left_out],
+        }  # fmt: skip
         answer = ask_server(url, body)
     else:
         from adamroute.run import assemble_run
 
         run = assemble_run(_load(config, shop, out))
-        answer = run.recommend(query=query, user_id=user, n=n, policy=policy)
+        answer = run.recommend(query=query, user_id=user, n=n, policy=policy, exclude=left_out)
     print(json.dumps(answer.plain(), indent=2, ensure_ascii=False))
 
 

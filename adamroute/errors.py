@@ -13,7 +13,6 @@ AdamrouteError
 ├── ModelError         weights are missing or not what they should be
 ├── EngineError        a language model's engine cannot be used as configured
 ├── LabelError         label rows that cannot be used
-├── CalibrationError   too little to calibrate on
 └── ServingError       the server cannot answer this request now; the client may try again
     ├── BusyError      more requests than it takes at once, or a part of it is restarting
     └── DeadlineError  no answer within the time a request may take
@@ -87,10 +86,6 @@ class EngineError(AdamrouteError):
 
 class LabelError(AdamrouteError):
     """Label rows that cannot be used."""
-
-
-class CalibrationError(AdamrouteError):
-    """Too little to calibrate on."""
 
 
 class ServingError(AdamrouteError):

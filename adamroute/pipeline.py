@@ -7,6 +7,7 @@ off, and keys that decide only when or where something runs, are known to `Confi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from adamroute.catalogue.folder import ShopBytes
@@ -14,8 +15,10 @@ from adamroute.checkpoints import fingerprint
 from adamroute.config import Config, LlmConfig
 from adamroute.errors import ArtifactError, ConfigError
 from adamroute.llm.prompts import prompts
-from adamroute.stages import Input, Source, Stage, content_hash, digest
+from adamroute.progress import Progress
+from adamroute.stages import Counts, Input, Manifest, Source, Stage, content_hash, digest
 
+LACKS = "lacks"  # in a manifest's counts: what the stage had too little for
 _HERE = Path(__file__).parent
 
 
@@ -139,6 +142,7 @@ REPORT = Stage(
     "report", "report", "report",
     (BUILD, RANKS, LABEL, TRAIN, RERANKER, CALIBRATE, SHOP_NAME, *_SHOP, TEACHER, GRADER),
     ("routing", "calibration.on_uncertified", "teacher", "retrieval", "reranker", *_DRAWN),
+    recipe=2,
 )  # fmt: skip
 TEACHER_REPORT = Stage(
     "teacher-report", "report-teacher", "report --teacher",
@@ -147,12 +151,12 @@ TEACHER_REPORT = Stage(
 ABLATION = Stage(
     "ablation", "ablation", "ablate",
     (BUILD, RANKS, LABEL, RERANKER, SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN),
+    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN), recipe=2,
 )  # fmt: skip
 PROTOCOL = Stage(
     "protocol", "protocol", "protocol",
     (BUILD, *map(_if_finished, (LABEL, RERANKER, TRAIN)), SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN),
+    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN), recipe=2,
 )  # fmt: skip
 
 STAGES = {
@@ -163,6 +167,19 @@ STAGES = {
     )
 }  # fmt: skip
 SERVED = (BUILD, LABEL, TRAIN, RERANKER, CALIBRATE)
+
+
+def lacking(stage: Stage, reason: str | None, progress: Progress) -> Counts:
+    """For a stage's counts: what it could not make as it should, told to the person who waits."""
+    if reason is None:
+        return {}
+    progress.note(f"{stage.name}: {reason}")
+    return {LACKS: reason}
+
+
+def lacks(manifests: Iterable[Manifest]) -> tuple[str, ...]:
+    """What these stages have to do without, and why; none where all is as it should be."""
+    return tuple(f"{m.stage}: {m.counts[LACKS]}" for m in manifests if LACKS in m.counts)
 
 
 def decided_by(stage: Stage) -> set[str]:

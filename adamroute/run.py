@@ -7,7 +7,7 @@ index: seconds. Afterwards a request takes what it takes on the server, less the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,6 +39,7 @@ class Run:
         preferences: PreferenceProfile | None = None,
         policy: str = "auto",
         n: int | None = None,
+        exclude: Sequence[str] | None = None,
     ) -> Recommendation:
         """The `n` best items (20; at most tau) for a request, best first.
 
@@ -47,13 +48,17 @@ class Run:
         `auto@T`, `student`, `teacher` or `static@ALPHA,K`. Scores are expected grades, 1 to 5;
         ranks are 1-based; times are milliseconds.
 
+        `exclude` leaves candidates out before they are graded: "liked" and "disliked" items of
+        that history, and items by id, as in `exclude=("liked", "702.584.83")`. Absent: disliked
+        items; `()`: none. The answer's `excluded` counts them.
+
         RequestError, whose `field` names the argument, where something cannot be used;
         PolicyError for an unknown policy.
         """
         return _wait(
             self.recommender.recommend(
                 query=query, user_id=user_id, history=history, preferences=preferences,
-                policy=policy, n=n,
+                policy=policy, n=n, exclude=exclude,
             )
         )  # fmt: skip
 
@@ -83,6 +88,7 @@ class Run:
         preferences: PreferenceProfile | None = None,
         policy: str = "auto",
         n: int | None = None,
+        exclude: Sequence[str] | None = None,
     ) -> Explanation:
         """A recommendation and the numbers behind it; arguments and errors as `recommend`.
 
@@ -93,7 +99,7 @@ class Run:
         return _wait(
             self.recommender.explain(
                 query=query, user_id=user_id, history=history, preferences=preferences,
-                policy=policy, n=n,
+                policy=policy, n=n, exclude=exclude,
             )
         )  # fmt: skip
 

@@ -17,8 +17,9 @@ from typing import TypeVar
 from adamroute.config import ServeConfig
 from adamroute.errors import AdamrouteError, BusyError, DeadlineError, RequestError
 from adamroute.recommender import Recommendation, Routing
-from adamroute.recommender.path import READY_S, Asking, RecommenderNode, not_ready
+from adamroute.recommender.path import Asking, RecommenderNode
 from adamroute.recommender.trip import Clock, Trip
+from adamroute.serving.readiness import Readiness
 from adamroute.serving.schemas import RecommendBody, RouteBody, asking
 from adamroute.serving.telemetry import Log, Meter
 
@@ -26,7 +27,7 @@ Reply = TypeVar("Reply", bound=Routing)
 
 LOGGED = (
     "request_id", "user", "timings_ms", "theta", "source", "confidence", "threshold", "fallback",
-    "teacher_fallbacks", "llm_calls", "llm_tokens", "scorer",
+    "teacher_fallbacks", "llm_calls", "llm_tokens", "excluded", "scorer",
 )  # fmt: skip
 
 
@@ -63,13 +64,14 @@ class Admission:
         *,
         meter: Meter,
         log: Log,
+        readiness: Readiness,
         clock: Clock = time.monotonic,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self._recommender = recommender
         self._timeout_s = limits.timeout_s
         self._gate = Gate(limits.max_ongoing, limits.max_queued)
-        self._meter, self._log = meter, log
+        self._meter, self._log, self._readiness = meter, log, readiness
         self._clock, self._new_id = clock, new_id
 
     async def route(self, body: RouteBody) -> Routing:
@@ -85,17 +87,15 @@ class Admission:
         n = body.n if "n" in body.model_fields_set else None
 
         def work(asked: Asking, left_s: float) -> Awaitable[Recommendation]:
-            return self._recommender.recommend(policy=body.policy, n=n, time_s=left_s, **asked)
+            return self._recommender.recommend(
+                policy=body.policy, n=n, exclude=body.exclude, time_s=left_s, **asked
+            )
 
         return await self._served("recommend", body, work)
 
     async def ready(self) -> dict[str, str]:
-        """Name to "ready" or what is wrong, for each replica."""
-        try:
-            async with asyncio.timeout(2 * READY_S):  # the recommender waits for its nodes
-                return await self._recommender.ready()
-        except (TimeoutError, AdamrouteError) as error:
-            return {"recommender": not_ready(error)}
+        """Name to "ready" or what is wrong, for each replica, as it was seen last."""
+        return await self._readiness.states()
 
     async def _served(
         self, endpoint: str, body: RouteBody, work: Callable[[Asking, float], Awaitable[Reply]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,6 +14,7 @@ from adamroute import __version__
 from adamroute.recommender import Recommendation, Routing
 from adamroute.serving.admission import Admission
 from adamroute.serving.problems import MEDIA_TYPE, install, problem, read_body
+from adamroute.serving.readiness import READY
 from adamroute.serving.schemas import (
     Health,
     Problem,
@@ -38,11 +41,18 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 def create_api(admission: Admission) -> FastAPI:
     """All endpoints; needs no cluster."""
+
+    @asynccontextmanager
+    async def watching(_: FastAPI) -> AsyncIterator[None]:
+        await admission.ready()  # begins to watch the replicas
+        yield
+
     app = FastAPI(
         title="adamroute",
         version=__version__,
         summary="Recommendations whose recall budget is split per request.",
         redirect_slashes=False,
+        lifespan=watching,
     )
     install(app)
 
@@ -56,18 +66,20 @@ def create_api(admission: Admission) -> FastAPI:
         """Theta alone."""
         return await admission.route(await read_body(request, RouteBody))
 
+    @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz")
     async def healthz() -> Health:
         """The ingress is alive; says nothing of the rest."""
         return Health(status="ok")
 
+    @app.head("/readyz", response_model=None, include_in_schema=False)
     @app.get("/readyz", response_model=Health)
     async def readyz() -> Health | JSONResponse:
-        """200 once every replica answers, 503 otherwise."""
+        """200 while every replica is there, 503 otherwise; waits for no request's work."""
         replicas = await admission.ready()
-        if all(state == "ready" for state in replicas.values()):
+        if all(state == READY for state in replicas.values()):
             return Health(status="ready", replicas=replicas)
-        waiting = "; ".join(f"{k} {v}" for k, v in replicas.items() if v != "ready")
+        waiting = "; ".join(f"{k} {v}" for k, v in replicas.items() if v != READY)
         return problem(503, waiting, headers={"Retry-After": "1"})
 
     _describe_bodies(app)

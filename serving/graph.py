@@ -33,15 +33,18 @@ from adamroute.recommender.nodes import Nodes, RerankerNode, Reranking, Router, 
 from adamroute.recommender.steps import Facts
 from adamroute.serving.admission import Admission
 from adamroute.serving.api import create_api
+from adamroute.serving.readiness import Readiness
 from adamroute.serving.remote import (
     RemoteRecommender,
     RemoteReranker,
     RemoteRouter,
     RemoteTeacher,
+    replica_states,
 )
 from adamroute.serving.telemetry import LOG_FILE, RayMeter, file_log
 from adamroute.serving.warm import warm_index, warm_reranker, warm_teacher
 
+MOST_HELD = 1000  # connections beyond those that admission control lets in
 RECOMMENDER_CPUS, TEACHER_CPUS, RERANKER_CPUS, INGRESS_CPUS = 1.0, 1.0, 0.5, 0.5
 
 
@@ -63,8 +66,9 @@ def build_app(config: Config) -> Application:
         part = _part(config, RerankerReplica, "reranker", RERANKER_CPUS)
         nodes["reranker"] = part.bind(config)
     path = _part(config, RecommenderReplica, "recommender", RECOMMENDER_CPUS)
-    # Admission control answers 503 in our own form, so Serve's limit lies above it.
-    most = 2 * (config.serve.max_ongoing + config.serve.max_queued)
+    # Admission control answers 503 in our own form, and health and readiness wait for nobody, so
+    # Serve's limit lies far above it.
+    most = MOST_HELD + config.serve.max_ongoing + config.serve.max_queued
     ingress = _deployment(
         serve.ingress()(Ingress), "ingress", INGRESS_CPUS, 0.0, max_ongoing_requests=most
     )
@@ -121,6 +125,7 @@ class Ingress:
             config.serve,
             meter=RayMeter(),
             log=file_log(config.out / LOG_FILE),
+            readiness=Readiness(replica_states),
         )
 
     def __serve_build_asgi_app__(self) -> FastAPI:
@@ -145,5 +150,6 @@ def _deployment(replica: type, name: str, cpus: float, gpus: float, **limits: in
         name=name,
         ray_actor_options={"num_cpus": cpus, "num_gpus": gpus},
         max_constructor_retry_count=1,  # artefacts were checked: what fails once fails again
+        health_check_period_s=1.0,  # how soon readiness knows that a replica is gone
         **limits,
     )

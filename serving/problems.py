@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import json
+from collections import Counter
 from collections.abc import Mapping
+from email.message import Message
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -39,18 +43,47 @@ class BodyError(Exception):
 
 
 async def read_body(request: Request, schema: type[Body]) -> Body:
-    """Bytes to a checked body: 413 over a megabyte, 415 other than JSON, 422 all else.
+    """Bytes to a checked body: 413 over a megabyte, 415 other than JSON in UTF-8, 422 all else.
 
     pydantic reads the bytes itself: it refuses broken UTF-8, lone surrogates and deep nesting,
-    all of which the standard library's reader lets through or dies of.
+    all of which the standard library's reader lets through or dies of. A byte order mark is
+    skipped.
     """
-    kind = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
-    if kind != "application/json" and not kind.endswith("+json"):
-        raise BodyError(415, f"content type {kind[:_SHOWN]!r}: send application/json")
+    _check_headers(request.headers)
+    data = (await _bytes(request)).removeprefix(codecs.BOM_UTF8)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:2]:
+        raise BodyError(422, "body: UTF-16 or UTF-32; send UTF-8")
     try:
-        return schema.model_validate_json(await _bytes(request))
+        body = schema.model_validate_json(data)
     except ValidationError as error:
         raise _described(error) from None
+    json.loads(data, object_pairs_hook=_once_each)  # it is small and flat: the schema says so
+    return body
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    sent = Message()
+    sent["content-type"] = headers.get("content-type", "application/json")
+    kind, charset = sent.get_content_type(), str(sent.get_param("charset", "utf-8"))
+    if kind != "application/json" and not kind.endswith("+json"):
+        shown = sent["content-type"].partition(";")[0].strip().lower()
+        raise BodyError(415, f"content type {shown[:_SHOWN]!r}: send application/json")
+    if charset.lower() not in ("utf-8", "utf8", "us-ascii"):
+        raise BodyError(415, f"charset {charset[:_SHOWN]!r}: send UTF-8", "content-type")
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding != "identity":
+        raise BodyError(
+            415, f"content encoding {encoding[:_SHOWN]!r}: send it as it is", "content-encoding"
+        )
+
+
+def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """One object of the body; BodyError names a key that it has twice, of which one would win."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise BodyError(422, f"{key}: stands twice in one object of the body", key)
+    return found
 
 
 async def _bytes(request: Request) -> bytes:

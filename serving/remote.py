@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from ray.exceptions import RayActorError, RayTaskError
+from ray import serve
+from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.serve.exceptions import (
     BackPressureError,
     DeploymentUnavailableError,
@@ -14,6 +15,7 @@ from ray.serve.exceptions import (
     RequestCancelledError,
 )
 from ray.serve.handle import DeploymentHandle
+from ray.serve.schema import DeploymentStatusOverview
 
 from adamroute.catalogue.request import Request
 from adamroute.errors import AdamrouteError, BusyError
@@ -22,6 +24,7 @@ from adamroute.recommender.nodes import Grading, Routed
 from adamroute.recommender.path import Asking
 from adamroute.reranking.features import Case
 from adamroute.routing.student import RoutingInput
+from adamroute.serving.readiness import READY
 from adamroute.teacher.answer import TeacherAnswer
 
 
@@ -36,9 +39,6 @@ class Remote:
     def __init__(self, name: str, handle: DeploymentHandle) -> None:
         self._name = name
         self._handle = handle
-
-    async def ping(self) -> str:
-        return str(await self._call("ping"))
 
     async def _call(self, method: str, *args: object, **kwargs: object) -> Any:
         response = getattr(self._handle, method).remote(*args, **kwargs)
@@ -95,11 +95,12 @@ class RemoteRecommender(Remote):
         *,
         policy: str = "auto",
         n: int | None = None,
+        exclude: Sequence[str] | None = None,
         time_s: float | None = None,
         **asking: Unpack[Asking],
     ) -> Recommendation:
         answer: Recommendation = await self._call(
-            "recommend", policy=policy, n=n, time_s=time_s, **asking
+            "recommend", policy=policy, n=n, exclude=exclude, time_s=time_s, **asking
         )
         return answer
 
@@ -109,6 +110,23 @@ class RemoteRecommender(Remote):
         answer: Routing = await self._call("route", policy=policy, time_s=time_s, **asking)
         return answer
 
-    async def ready(self) -> dict[str, str]:
-        states: dict[str, str] = await self._call("ready")
-        return states
+
+async def replica_states() -> dict[str, str]:
+    """Name to "ready" or what is wrong, by deployment but one's own; only inside a replica.
+
+    Serve's controller is asked, which looks after the replicas' processes every second: the
+    question waits in no queue of theirs.
+    """
+    context = serve.get_replica_context()
+    try:
+        found = (await asyncio.to_thread(serve.status)).applications[context.app_name]
+    except (RayError, KeyError) as error:
+        raise BusyError("Serve's controller does not answer; try again shortly") from error
+    others = found.deployments.items()  # who asks is there
+    return {name: _state(seen) for name, seen in others if name != context.deployment}
+
+
+def _state(seen: DeploymentStatusOverview) -> str:
+    if seen.replica_states.get("RUNNING"):
+        return READY
+    return f"not ready: {' '.join(seen.message.split())[:200] or 'restarting'}"

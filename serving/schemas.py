@@ -8,12 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adamroute.catalogue.queries import MAX_QUERY_CHARACTERS
 from adamroute.catalogue.request import Interaction, PreferenceProfile
+from adamroute.recommender.exclusion import EXCLUDED, MAX_ID
 from adamroute.recommender.path import SHOWN, Asking
 
 MAX_ITEMS = 200  # n; tau caps it further
 MAX_HISTORY = 1000
+MAX_EXCLUDED = 1000
 
-Id = Annotated[str, Field(min_length=1, max_length=256)]
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID)]
 Phrase = Annotated[str, Field(min_length=1, max_length=100)]
 Phrases = Annotated[tuple[Phrase, ...], Field(max_length=50)]
 
@@ -60,6 +62,10 @@ class RecommendBody(RouteBody):
     """A request for items."""
 
     n: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = SHOWN
+    exclude: Annotated[tuple[Id, ...], Field(max_length=MAX_EXCLUDED)] = Field(
+        default=EXCLUDED,
+        description="leave out before grading: liked, disliked, or item ids; [] keeps all",
+    )
 
 
 class Answer(BaseModel):

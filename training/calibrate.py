@@ -11,7 +11,7 @@ from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries, outcome_source
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
-from adamroute.pipeline import BUILD, CALIBRATE, LABEL, TRAIN
+from adamroute.pipeline import BUILD, CALIBRATE, LABEL, TRAIN, lacking
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import QueryRanks, load_ranks
 from adamroute.retrieval.replay import price, recall_surfaces, regret, soft_labels
@@ -20,11 +20,14 @@ from adamroute.routing.lora_student import LoraStudent
 from adamroute.stages import Counts, Manifest, Work, write_text
 from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.theta import Theta
-from adamroute.training.calibration_fit import Array, CalibrationRows, fit_calibration
+from adamroute.training.calibration_fit import NO_ROWS, Array, CalibrationRows, fit_calibration
 
 
 def run_calibrate(config: Config, progress: Progress) -> Manifest:
-    """Write calibration/; nothing to do where it is fresh. CalibrationError: too few rows."""
+    """Write calibration/; nothing to do where it is fresh.
+
+    Too few rows are no error: the calibration is `uncertified` then, and its manifest says why.
+    """
 
     def make(work: Work) -> Counts:
         shop = open_shop(config)
@@ -38,19 +41,22 @@ def run_calibrate(config: Config, progress: Progress) -> Manifest:
         )
         text = calibration.model_dump_json(indent=2) + "\n"
         write_text(work.folder / CALIBRATION_FILE, text)
-        return {"rows": calibration.n_rows, "verdict": calibration.verdict}
+        counts = {"rows": calibration.n_rows, "verdict": calibration.verdict}
+        return {**counts, **lacking(CALIBRATE, calibration.reason, progress)}
 
     return CALIBRATE.run(config, make)
 
 
 def _ask_both(config: Config, shop: Shop, progress: Progress) -> CalibrationRows:
     """What student and teacher answer on the calibration requests, held against the outcomes."""
+    queries = known_queries(shop, config.stage("ranks"), "calibration")
+    if not queries:
+        return NO_ROWS
     index = load_index(config.stage("index"))
     labels, ranks = config.stage("labels"), config.stage("ranks")
     constants = read_teacher_file(labels)
     teacher = load_teacher(labels, index, config, config.out / REPLIES_FILE)
     student = LoraStudent.load(config.stage("student"))
-    queries = known_queries(shop, ranks, "calibration")
     known = load_ranks(ranks, queries)
     requests = [shop.request(query) for query in queries]
     predictions = []

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.errors import CalibrationError
 from adamroute.routing.confidence import (
+    FEATURES,
     Calibration,
     Estimate,
     Logistic,
@@ -44,6 +44,10 @@ class CalibrationRows:
     users: Sequence[str]
 
 
+_NONE = np.zeros(0)
+NO_ROWS = CalibrationRows(_NONE, _NONE, _NONE, _NONE, _NONE, np.zeros(0, np.bool_), ())
+
+
 def fit_calibration(
     rows: CalibrationRows,
     *,
@@ -53,11 +57,18 @@ def fit_calibration(
     hashes: dict[str, str],
     seed: int,
 ) -> Calibration:
-    """Fit on calibration rows; CalibrationError where there is nothing to fit on."""
-    if len(rows.alphas) < 2 or len(set(rows.users)) < 2:
-        raise CalibrationError(
-            f"calibration: {len(rows.alphas)} rows of {len(set(rows.users))} users, wanted at "
-            "least 2 of each. Give the shop queries with split `calibration`, or more requests"
+    """Fit on calibration rows; `uncertified`, with the reason, where they are few.
+
+    Rows of fewer than two users fit nothing: confidence is then .5 for every answer and lies below
+    the threshold, so that each answer under `auto` says that its fallback is not certified.
+    """
+    if len(set(rows.users)) < 2:
+        return _unfitted(
+            rows.users,
+            epsilon=epsilon,
+            fallback_rate=fallback_rate,
+            calibrated_on=calibrated_on,
+            hashes=hashes,
         )
     temperature = fit_temperature(rows.alpha_probs, rows.soft)
     features = confidence_features(tempered(rows.alpha_probs, temperature), rows.alphas)
@@ -81,6 +92,45 @@ def fit_calibration(
         good_share=float(good.mean()),
         brier=float(np.mean((held_out - good) ** 2)),
         hashes=hashes,
+        reason=_too_few(rows.users),
+    )
+
+
+def _unfitted(
+    users: Sequence[str],
+    *,
+    epsilon: float,
+    fallback_rate: float,
+    calibrated_on: Literal["outcomes", "synthetic"],
+    hashes: dict[str, str],
+) -> Calibration:
+    nothing, ones = (0.0,) * len(FEATURES), (1.0,) * len(FEATURES)
+    return Calibration(
+        epsilon=epsilon,
+        temperature=1.0,
+        logistic=Logistic(mean=nothing, scale=ones, weights=nothing, bias=0.0),
+        threshold=1.0,
+        fallback_rate=fallback_rate,
+        verdict="uncertified",
+        fallback_gain=None,
+        offers=(),
+        calibrated_on=calibrated_on,
+        n_rows=len(users),
+        n_users=len(set(users)),
+        good_share=None,
+        brier=None,
+        hashes=hashes,
+        reason=_too_few(users),
+    )
+
+
+def _too_few(users: Sequence[str]) -> str | None:
+    """Why rows of these users, [R], certify nothing; None where they are enough to."""
+    if len(users) >= MIN_ROWS and len(set(users)) >= 2:
+        return None
+    return (
+        f"{len(users)} requests of {len(set(users))} users with split `calibration`, wanted at "
+        f"least {MIN_ROWS} of 2 users. Give the shop more such queries, or more items"
     )
 
 

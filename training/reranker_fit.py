@@ -16,20 +16,21 @@ probability.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.known_queries import known_queries
+from adamroute.catalogue.known_queries import known_queries, outcome_source, synthetic_queries
 from adamroute.catalogue.preferences import Traits, liked_items
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
-from adamroute.errors import LabelError
-from adamroute.pipeline import RERANKER
+from adamroute.pipeline import RERANKER, lacking
 from adamroute.progress import Progress
 from adamroute.reranking.features import FEATURES, Asked, candidate_features, encode_parts
 from adamroute.reranking.reranker import GRADES, OrdinalReranker
@@ -43,6 +44,11 @@ from adamroute.theta import Theta
 
 WIDE_BUDGET = 200  # candidates a replayed request, cut at tau
 MAX_ITERATIONS = 300
+NOISE = 1e-6  # a feature that varies by less, beside its size, is rounding
+_UNFINISHED = (
+    f"the fit did not converge in {MAX_ITERATIONS} steps, as where few rows can be told apart "
+    "without error: the order holds, the grades are too sure. Give the shop more train queries"
+)
 ASKED_WEIGHT = 10  # one candidate in forty is the item asked for; unweighted, levels 1 to 3 rule
 
 
@@ -62,13 +68,32 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
             return {}
         shop = open_shop(config)
         index = load_index(config.stage("index"))
-        queries = known_queries(shop, config.stage("ranks"), "train")
+        ranks = config.stage("ranks")
+        logged = known_queries(shop, ranks, "train")
+        queries = logged or synthetic_queries(shop, ranks)
         graded = replay(config, shop, index, queries, progress)
-        fit_reranker(emphasised(graded)).save(work.folder)
-        counts = {f"level_{level}": int((graded.levels == level).sum()) for level in GRADES}
-        return {"requests": len(queries), **counts}
+        counts: Counts = {
+            "requests": len(queries),
+            "fitted_on": outcome_source(shop) if logged else "synthetic",
+            **{f"level_{level}": int((graded.levels == level).sum()) for level in GRADES},
+        }
+        return {**counts, **lacking(RERANKER, fit_where_graded(graded, work.folder), progress)}
 
     return RERANKER.run(config, make)
+
+
+def fit_where_graded(graded: GradedRows, folder: Path) -> str | None:
+    """Write scorer.json, where the rows show more than one grade; what is missing in it, if so."""
+    present = np.unique(graded.levels).tolist()
+    if len(present) < 2:
+        return (
+            f"all {len(graded.levels)} replayed candidates have grade {present[0]}, wanted at "
+            "least two grades, so items stay in the order of retrieval. Give the shop more items, "
+            "or a category column"
+        )
+    fitted, converged = fit_reranker(emphasised(graded))
+    fitted.save(folder)
+    return None if converged else _UNFINISHED
 
 
 def replay(
@@ -136,38 +161,39 @@ def emphasised(graded: GradedRows) -> GradedRows:
     return GradedRows(graded.features.repeat(times, axis=0), graded.levels.repeat(times))
 
 
-def fit_reranker(graded: GradedRows) -> OrdinalReranker:
-    """Maximum likelihood; LabelError where the rows show fewer than two levels.
+def fit_reranker(graded: GradedRows) -> tuple[OrdinalReranker, bool]:
+    """Maximum likelihood, and whether it converged; the rows show at least two grades.
 
     Features that never vary get weight 0. A level that never occurs gets no probability.
     """
     present = np.unique(graded.levels)
-    if len(present) < 2:
-        raise LabelError(
-            f"scorer: all {len(graded.levels)} replayed candidates have level {present.tolist()}, "
-            "wanted at least two levels. Give the shop more train queries or a category column"
-        )
     mean, scale = graded.features.mean(axis=0), graded.features.std(axis=0)
-    varies = scale > 1e-9
+    varies = scale > NOISE * (1.0 + np.abs(mean))
     scale = np.where(varies, scale, 1.0)
     x = ((graded.features - mean) / scale)[:, varies]
     weights = np.zeros(len(FEATURES))
-    weights[varies], cuts = _proportional_odds(x, np.searchsorted(present, graded.levels))
-    return OrdinalReranker(
+    codes = np.searchsorted(present, graded.levels)
+    weights[varies], cuts, converged = _proportional_odds(x, codes)
+    fitted = OrdinalReranker(
         mean=mean, scale=scale, weights=weights, thresholds=_all_thresholds(cuts, present)
     )
+    return fitted, converged
 
 
 def _proportional_odds(
     x: NDArray[np.float64], codes: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights [F] and rising thresholds between the levels coded 0, 1, ..."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """Weights [F], rising thresholds between the levels coded 0, 1, ..., and if they converged."""
     from statsmodels.miscmodels.ordinal_model import OrderedModel
+    from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
     model = OrderedModel(codes, x, distr="logit")
-    fitted = model.fit(method="bfgs", maxiter=MAX_ITERATIONS, disp=False, skip_hessian=True)
-    thresholds = model.transform_threshold_params(fitted.params)[1:-1]
-    return np.asarray(fitted.params[: x.shape[1]]), np.asarray(thresholds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # told by our own words
+        fitted = model.fit(method="bfgs", maxiter=MAX_ITERATIONS, disp=False, skip_hessian=True)
+    thresholds = np.asarray(model.transform_threshold_params(fitted.params)[1:-1])
+    converged = bool(fitted.mle_retvals["converged"])
+    return np.asarray(fitted.params[: x.shape[1]]), thresholds, converged
 
 
 def _all_thresholds(cuts: NDArray[np.float64], present: NDArray[np.int64]) -> NDArray[np.float64]:

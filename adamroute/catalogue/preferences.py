@@ -67,8 +67,12 @@ def profile_of(history: Sequence[Interaction], traits: Mapping[str, Traits]) -> 
 
 def liked_items(history: Sequence[Interaction], row_of: Mapping[str, int]) -> NDArray[np.int64]:
     """Rows of a history's positives, [H]; the latest label of an item counts."""
-    labels = {x.item_id: x.positive for x in history}
-    return np.array([row_of[item] for item, positive in labels.items() if positive], np.int64)
+    return _labelled(history, row_of, positive=True)
+
+
+def disliked_items(history: Sequence[Interaction], row_of: Mapping[str, int]) -> NDArray[np.int64]:
+    """The same of its negatives."""
+    return _labelled(history, row_of, positive=False)
 
 
 def preference_text(profile: PreferenceProfile) -> str:
@@ -78,6 +82,13 @@ def preference_text(profile: PreferenceProfile) -> str:
     known.
     """
     return ", ".join(dict.fromkeys((*profile.strong_pref, *profile.nice_to_have)))
+
+
+def _labelled(
+    history: Sequence[Interaction], row_of: Mapping[str, int], *, positive: bool
+) -> NDArray[np.int64]:
+    labels = {x.item_id: x.positive for x in history}
+    return np.array([row_of[item] for item, said in labels.items() if said == positive], np.int64)
 
 
 def _ranked(

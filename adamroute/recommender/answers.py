@@ -49,6 +49,9 @@ class Routing(Choice):
     certified: bool
     timings_ms: dict[str, float]  # stage to milliseconds, `total` last
     versions: Versions
+    lacks: tuple[
+        str, ...
+    ] = ()  # parts of the run that could not be fitted as they should, and why
 
     def plain(self) -> dict[str, Any]:
         """The same as JSON values."""
@@ -71,9 +74,13 @@ class RecommendedItem:
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation(Routing):
-    """The answer of `recommend`: best first, fewer than n where theta's budget is smaller."""
+    """The answer of `recommend`: best first, fewer than n where theta's budget is smaller or
+    candidates were excluded.
+    """
 
     items: tuple[RecommendedItem, ...]
+    # Candidates that left before they were graded: "disliked", "liked", "ids" where asked for.
+    excluded: dict[str, int] = field(default_factory=dict)
     scorer: dict[str, float] = field(default_factory=dict)  # counts since its start
 
 

@@ -2,7 +2,7 @@
 
 The recommender knows them by these protocols. In one process they are the classes below; on a
 cluster each is a replica behind a handle (serving/remote.py). A node does one thing at a time: its
-work runs beside the event loop, so that it still answers pings.
+work runs beside the event loop, which stays free.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.loop import Teacher
 from adamroute.theta import Theta
 
-READY = "ready"
 T = TypeVar("T")
 
 
@@ -46,25 +45,19 @@ class Grading:
     counts: Mapping[str, float]  # of the re-ranker since it started; may be empty
 
 
-class Pinged(Protocol):
-    """Anything that can say that it is there."""
-
-    async def ping(self) -> str: ...
-
-
-class RouterNode(Pinged, Protocol):
+class RouterNode(Protocol):
     """Student and confidence: one forward pass."""
 
     async def route(self, asked: RoutingInput) -> Routed: ...
 
 
-class TeacherNode(Pinged, Protocol):
+class TeacherNode(Protocol):
     """The full loop. Nothing is written back."""
 
     async def decide(self, request: Request) -> TeacherAnswer: ...
 
 
-class RerankerNode(Pinged, Protocol):
+class RerankerNode(Protocol):
     """Grades of all candidates of a request in one call."""
 
     async def grade(self, case: Case) -> Grading: ...
@@ -79,9 +72,6 @@ class _Node:
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(1, type(self).__name__)
-
-    async def ping(self) -> str:
-        return READY
 
     async def _run(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
@@ -142,7 +132,3 @@ class Nodes:
     router: RouterNode
     teacher: TeacherNode
     reranker: RerankerNode
-
-    def named(self) -> dict[str, Pinged]:
-        """By name."""
-        return {"router": self.router, "teacher": self.teacher, "reranker": self.reranker}

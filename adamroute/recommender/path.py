@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypedDict, Unpack
 
 from adamroute.catalogue.request import PreferenceProfile, Request
-from adamroute.errors import AdamrouteError, BusyError, RequestError
+from adamroute.errors import BusyError, RequestError
 from adamroute.recommender.answers import (
     Choice,
     Explanation,
@@ -24,7 +24,8 @@ from adamroute.recommender.answers import (
     RecommendedItem,
     Routing,
 )
-from adamroute.recommender.nodes import READY, Nodes, Routed
+from adamroute.recommender.exclusion import EXCLUDED, check_exclude
+from adamroute.recommender.nodes import Nodes, Routed
 from adamroute.recommender.steps import Facts, History, Prepared, Ranked, Steps, ranked
 from adamroute.recommender.trip import Clock, Trip
 from adamroute.reranking.features import Case
@@ -36,7 +37,6 @@ from adamroute.theta import ALPHAS
 
 RESERVE_S = 0.25  # kept for retrieval and order where the teacher is given the rest of the time
 RECENT = 32  # calls of the teacher whose slowest says how long the next may take
-READY_S = 5.0  # a node that does not answer a ping within this is not ready
 SHOWN = 20  # items of an answer where nobody says how many
 
 
@@ -58,6 +58,7 @@ class RecommenderNode(Protocol):
         *,
         policy: str = "auto",
         n: int | None = None,
+        exclude: Sequence[str] | None = None,
         time_s: float | None = None,
         **asking: Unpack[Asking],
     ) -> Recommendation: ...
@@ -65,8 +66,6 @@ class RecommenderNode(Protocol):
     async def route(
         self, *, policy: str = "auto", time_s: float | None = None, **asking: Unpack[Asking]
     ) -> Routing: ...
-
-    async def ready(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -105,15 +104,19 @@ class Recommender(Steps):
         *,
         policy: str = "auto",
         n: int | None = None,
+        exclude: Sequence[str] | None = None,
         time_s: float | None = None,
         **asking: Unpack[Asking],
     ) -> Recommendation:
         """The `n` best items under the theta that the policy chooses.
 
+        `exclude` holds "liked", "disliked" and item ids; absent: disliked items alone leave.
         `time_s` is what the request may take: the teacher is not asked where it would be late.
         RequestError names the argument that cannot be used.
         """
-        return (await self._answered(policy, n, Trip(self._clock, time_s), asking)).shown
+        trip = Trip(self._clock, time_s)
+        answered = await self._answered(asking, trip, policy=policy, n=n, exclude=exclude)
+        return answered.shown
 
     async def route(
         self, *, policy: str = "auto", time_s: float | None = None, **asking: Unpack[Asking]
@@ -126,10 +129,16 @@ class Recommender(Steps):
         return self._routing(request, chosen.choice, trip)
 
     async def explain(
-        self, *, policy: str = "auto", n: int | None = None, **asking: Unpack[Asking]
+        self,
+        *,
+        policy: str = "auto",
+        n: int | None = None,
+        exclude: Sequence[str] | None = None,
+        **asking: Unpack[Asking],
     ) -> Explanation:
         """A recommendation with the numbers behind it; arguments and errors as `recommend`."""
-        answered = await self._answered(policy, n, Trip(self._clock), asking)
+        trip = Trip(self._clock)
+        answered = await self._answered(asking, trip, policy=policy, n=n, exclude=exclude)
         context, chosen = answered.prepared.context, answered.chosen
         routed = chosen.routed or await self._nodes.router.route(context.routing)
         return Explanation(
@@ -142,25 +151,30 @@ class Recommender(Steps):
             reasons=await self._reasons(answered),
         )
 
-    async def ready(self) -> dict[str, str]:
-        """Name to "ready" or what is wrong, for each part; they are asked at the same time."""
-        pings = {name: node.ping() for name, node in self._nodes.named().items()}
-        states = await asyncio.gather(*(_state(ping) for ping in pings.values()))
-        return {"recommender": READY, **dict(zip(pings, states, strict=True))}
-
-    async def _answered(self, policy: str, n: int | None, trip: Trip, asking: Asking) -> Answered:
+    async def _answered(
+        self,
+        asking: Asking,
+        trip: Trip,
+        *,
+        policy: str,
+        n: int | None,
+        exclude: Sequence[str] | None,
+    ) -> Answered:
         if n is not None and not 1 <= n <= self.facts.tau:  # the default may exceed it
             raise RequestError("n", f"n: 1 to tau = {self.facts.tau} items, got {n}")
+        exclude = EXCLUDED if exclude is None else exclude
+        check_exclude(exclude)
         parsed, request = self._admitted(policy, asking, trip)
         chosen, prepared = await self._choose_and_prepare(parsed, request, trip)
         with trip.stage("recall"):
-            found = self.retrieve(prepared, chosen.choice.theta)
+            retrieved = self.retrieve(prepared, chosen.choice.theta)
+            found, left = self.keep(prepared, retrieved, exclude)
             case = self.case(prepared, found)
         graded = await trip.time("score", self._nodes.reranker.grade(case))
         best = ranked(found, graded.grades)
         items = self._items(best, SHOWN if n is None else n)
-        head = self._routing(request, chosen.choice, trip)
-        shown = Recommendation(**vars(head), items=items, scorer=dict(graded.counts))
+        head = vars(self._routing(request, chosen.choice, trip))
+        shown = Recommendation(**head, items=items, excluded=left, scorer=dict(graded.counts))
         return Answered(shown, chosen, prepared, case, best)
 
     def _admitted(self, policy: str, asking: Asking, trip: Trip) -> tuple[RoutingPolicy, Request]:
@@ -282,24 +296,13 @@ class Recommender(Steps):
             certified=self.facts.standing.certified,
             timings_ms=trip.ms(),
             versions=self.facts.versions,
+            lacks=self.facts.lacks,
         )
 
 
 def skipped(reason: str | None) -> str | None:
     """The one stable form of a fallback that did not happen."""
     return None if reason is None else f"fallback_skipped: {reason}"
-
-
-async def _state(ping: Awaitable[str]) -> str:
-    try:
-        return await asyncio.wait_for(ping, READY_S)
-    except (TimeoutError, AdamrouteError) as error:
-        return not_ready(error)
-
-
-def not_ready(error: TimeoutError | AdamrouteError) -> str:
-    """What is wrong with a part that should have answered."""
-    return f"not ready: {error}" if str(error) else "not ready: no answer"
 
 
 def _seen(task: asyncio.Task[Decision]) -> None:

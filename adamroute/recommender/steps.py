@@ -20,6 +20,7 @@ from adamroute.catalogue.shop import TimeMeaning
 from adamroute.encoders.seams import Vectors
 from adamroute.errors import RequestError
 from adamroute.recommender.answers import Versions
+from adamroute.recommender.exclusion import EXCLUDED, excluded_rows
 from adamroute.reranking.features import Asked, Case, encode_parts, ranking_case
 from adamroute.reranking.reranker import Grades, Reranker, best_first, expected_grade
 from adamroute.retrieval.dual import Candidates
@@ -50,6 +51,7 @@ class Facts:
     reads_vectors: bool = False  # whether the router needs E_txt of the query
     augmentation: bool = True  # whether neighbours' items join the candidates
     attribute_filter: bool = True  # whether looks of text-only candidates are hidden
+    lacks: tuple[str, ...] = ()  # what the run does without, and why
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +138,23 @@ class Steps:
         text = prepared.context.text_vector
         retriever = self.contexts.index.recall
         return retriever.search(text, prepared.mm_vector, theta, prepared.collaborative)
+
+    def keep(
+        self, prepared: Prepared, found: Candidates, exclude: Sequence[str] = EXCLUDED
+    ) -> tuple[Candidates, dict[str, int]]:
+        """Candidates that the request wants to see, and how many left for which reason.
+
+        Theta's budget counts what was retrieved, so that a replay of retrieval stays true: fewer
+        than K may be graded, and shown. Who left for two reasons is counted for the first of
+        disliked, liked, ids.
+        """
+        request, row_of = prepared.context.request, self.contexts.index.row_of
+        kept, left = np.ones(len(found), dtype=np.bool_), {}
+        for reason, rows in excluded_rows(exclude, request.history, row_of).items():
+            gone = kept & np.isin(found.rows, rows)
+            left[reason] = int(gone.sum())
+            kept &= ~gone
+        return (found if kept.all() else found.take(np.flatnonzero(kept).tolist())), left
 
     def case(self, prepared: Prepared, found: Candidates) -> Case:
         """The candidates as a re-ranker reads them."""

@@ -40,6 +40,18 @@ class Candidates:
         """How many came from the branches and not from neighbours."""
         return sum(origin != "collaborative" for origin in self.origin)
 
+    def take(self, places: Sequence[int]) -> Candidates:
+        """Those at the given places, in that order."""
+        at = np.array(places, np.int64)
+        return Candidates(
+            rows=self.rows[at],
+            text_ranks=self.text_ranks[at],
+            mm_ranks=self.mm_ranks[at],
+            text_scores=self.text_scores[at],
+            mm_scores=self.mm_scores[at],
+            origin=tuple(self.origin[k] for k in places),
+        )
+
 
 class DualRetriever:
     """Text and multimodal branch over the same items."""

@@ -97,9 +97,10 @@ class Calibration(Frozen):
     calibrated_on: Literal["outcomes", "synthetic"]
     n_rows: int
     n_users: int
-    good_share: float  # rows whose regret is within epsilon
-    brier: float  # of the confidence, cross-fitted over users
+    good_share: float | None  # rows whose regret is within epsilon; None without a fit
+    brier: float | None  # of the confidence, cross-fitted over users; None without a fit
     hashes: dict[str, str]  # index, labels, student
+    reason: str | None = None  # of `uncertified`: what there was too little of, and what helps
 
     def confidence(self, alpha_probs: NDArray[np.float64], alpha: float) -> float:
         """P(regret <= epsilon) of one answer; `alpha_probs` [A] as the student gave them."""

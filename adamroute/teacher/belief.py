@@ -9,12 +9,14 @@ The alpha with the most votes wins, and K is the best at that alpha for its pric
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.retrieval.replay import Surface, price, soft_labels
+from adamroute.retrieval.replay import Surface, price, recall_surfaces, soft_labels
+from adamroute.teacher.difficulty import Difficulty
 from adamroute.theta import ALPHAS, Bins, Theta
 
 Votes = NDArray[np.float64]  # [A], sums to 1
@@ -44,3 +46,16 @@ def mixture(weights: NDArray[np.float64], votes: NDArray[np.float64], surfaces: 
     """Weighted mean of N rows: [N], [N, A], [N, A, K]; weights need not sum to 1."""
     share = weights / weights.sum()
     return Belief(share @ votes, np.tensordot(share, surfaces, axes=1))
+
+
+def evidence_belief(
+    text_ranks: Sequence[int],
+    mm_ranks: Sequence[int],
+    difficulty: Difficulty,
+    bins: Bins,
+    lam: float,
+) -> Belief:
+    """Mean belief of one row's evidence; at least one rank pair."""
+    surfaces = recall_surfaces(*difficulty.matched(np.array(text_ranks), np.array(mm_ranks)), bins)
+    votes = alpha_votes(surfaces, bins, lam)
+    return Belief(votes.mean(axis=0), surfaces.mean(axis=0))

@@ -14,6 +14,7 @@ from adamroute.theta import Bins, Theta
 
 ROWS_FILE = "rows.jsonl"  # label rows, and targets.npz beside them: what training reads
 TARGETS_FILE = "targets.npz"
+TRACES_FILE = "traces.jsonl"  # one row a step of the loop
 TEACHER_FILE = "teacher.json"
 BLIND_BUDGET = 800  # where the paper begins without a collaborative start, at alpha .5
 STORE_FILE = "store.sqlite"

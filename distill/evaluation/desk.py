@@ -22,7 +22,7 @@ class Served:
     """Where the wanted item came in one answer."""
 
     rank: float  # 1-based by expected grade, every tie lost; infinite where it is no candidate
-    candidates: int  # routed ones, without the neighbours' items
+    candidates: int  # routed ones, without the neighbours' items; disliked ones among them
     ms: float  # retrieval and re-ranking
 
 
@@ -68,11 +68,12 @@ class Desk:
         return _only(found, rows, frozenset(asked.collaborative), origin)
 
     def _timed(self, place: int, find: Callable[[], Candidates]) -> Served:
-        start = time.perf_counter()
+        start, asked = time.perf_counter(), self._prepared[place]
         found = find()
-        ranked = self._steps.rank(self._prepared[place], found, self._reranker)
+        kept, _ = self._steps.keep(asked, found)
+        ranked = self._steps.rank(asked, kept, self._reranker)
         ms = (time.perf_counter() - start) * 1000.0
-        rank = _rank(ranked.expected, found.rows, int(self._targets[place]))
+        rank = _rank(ranked.expected, kept.rows, int(self._targets[place]))
         return Served(rank, found.routed, ms)
 
 
@@ -100,12 +101,4 @@ def _only(
         seen = found.origin[k]
         return origin or ("both" if seen == "collaborative" else seen)
 
-    return replace(
-        found,
-        rows=found.rows[kept],
-        text_ranks=found.text_ranks[kept],
-        mm_ranks=found.mm_ranks[kept],
-        text_scores=found.text_scores[kept],
-        mm_scores=found.mm_scores[kept],
-        origin=tuple(origin_of(k) for k in kept),
-    )
+    return replace(found.take(kept), origin=tuple(origin_of(k) for k in kept))

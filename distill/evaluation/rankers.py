@@ -129,7 +129,8 @@ class ServedParts:
         def rank(request: Request, among: Rows | None) -> Found:
             asked, theta = known[request.request_id]
             found = encoded.search(request.query, theta, among, asked.collaborative)
-            return found.rows, self.steps.rank(asked, found, self.reranker).expected
+            kept, _ = self.steps.keep(asked, found)
+            return kept.rows, self.steps.rank(asked, kept, self.reranker).expected
 
         return rank
 

@@ -38,12 +38,12 @@ from adamroute.distill.evaluation.schema import Report, ReportRow
 from adamroute.distill.evaluation.splits import CURVE_BUDGETS, Array
 from adamroute.distill.evaluation.summary import at_fixed, report_row
 from adamroute.distill.evaluation.table import RESULTS, Results, pooled
-from adamroute.distill.labels.targets import evidence_belief
 from adamroute.errors import ConfigError
-from adamroute.pipeline import LABEL, REPORT, RERANKER, TRAIN, decided_by
+from adamroute.pipeline import CALIBRATE, LABEL, REPORT, RERANKER, TRAIN, decided_by, lacks
 from adamroute.progress import Progress
 from adamroute.stages import Counts, commit, file_hash, write_text
 from adamroute.teacher.answer import TeacherAnswer
+from adamroute.teacher.belief import evidence_belief
 from adamroute.teacher.difficulty import Difficulty
 from adamroute.theta import Bins, Theta
 
@@ -65,6 +65,7 @@ class Measured:
 
     table: Results
     versions: Mapping[str, str]  # stage to hash
+    lacks: tuple[str, ...] = ()  # parts of the run that could not be fitted as they should
 
 
 def run_report(
@@ -133,7 +134,8 @@ def measure_run(
     )
     bench.told  # noqa: B018 - first of all: it refuses parts that don't belong together
     hashes = {stage.label: stage.hash(config) for stage in (LABEL, TRAIN, RERANKER)}
-    return measured(bench, {"index": index.hash, **hashes})
+    missing = lacks(stage.read(config) for stage in (RERANKER, CALIBRATE))
+    return replace(measured(bench, {"index": index.hash, **hashes}), lacks=missing)
 
 
 def measured(bench: Bench, versions: Mapping[str, str]) -> Measured:
@@ -184,6 +186,7 @@ def write_report(
     """Write all files of the report into an existing folder."""
     table = found.table
     report = build_report(config, shop, table, queries)
+    report = report.model_copy(update={"lacks": tuple(dict.fromkeys(found.lacks))})
     write_text(folder / REPORT_JSON, report.model_dump_json(indent=2) + "\n")
     table.rows.write_parquet(folder / RESULTS)
     draw_routers(report, folder / "routers.png")

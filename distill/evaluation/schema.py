@@ -89,6 +89,9 @@ class Report(Heading):
     rows: Rows
     agreement: dict[str, float]  # student against teacher on the same requests
     slices: dict[Literal["kind"], dict[str, dict[str, Count | ReportRow]]]  # `n`, then the routers
+    lacks: tuple[
+        str, ...
+    ] = ()  # parts of the run that could not be fitted as they should, and why
 
     @model_validator(mode="after")
     def _whole(self) -> Report:

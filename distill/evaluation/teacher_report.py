@@ -30,12 +30,12 @@ from adamroute.distill.evaluation.routers import RouterEntry, measure, routers
 from adamroute.distill.evaluation.schema import ReportRow, TeacherReport
 from adamroute.distill.evaluation.summary import minus, teacher_row
 from adamroute.distill.evaluation.table import RESULTS, Results, pooled
-from adamroute.distill.labels.label import TRACES_FILE
 from adamroute.pipeline import LABEL, TEACHER_REPORT
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Counts, Work, commit, write_text
+from adamroute.teacher.constants import TRACES_FILE
 
 Relabel = Callable[[Config, Shop, SearchIndex, Progress], object]
 FOLDS = "folds-teacher"  # their folder, below the run's

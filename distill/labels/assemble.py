@@ -14,12 +14,12 @@ from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import LabelConfig
 from adamroute.distill.labels.basis import Basis
 from adamroute.distill.labels.label_rows import LabelRow, Source
-from adamroute.distill.labels.targets import evidence_belief, shrunk, soft_target
+from adamroute.distill.labels.targets import shrunk, soft_target
 from adamroute.errors import LabelError
 from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.teacher.belief import Belief
+from adamroute.teacher.belief import Belief, evidence_belief
 from adamroute.teacher.difficulty import Difficulty
 
 AS_OBSERVED = Difficulty()  # real queries, and pseudo-queries written to be as hard

@@ -12,7 +12,7 @@ from adamroute.catalogue.known_queries import synthetic_queries
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.labels.paraphrase_fit import learn_paraphraser
-from adamroute.errors import LabelError
+from adamroute.distill.labels.synthetic import nothing_to_learn
 from adamroute.pipeline import RANKS
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import QueryRanks, load_ranks
@@ -76,10 +76,7 @@ def _fitted(
     real = recall_surfaces(outcomes.text, outcomes.mm, bins)
     known = real if len(real) else expected
     if not len(known):
-        raise LabelError(
-            "no synthetic requests and no train queries: nothing to learn from. "
-            "Set labels.synthetic_requests above 0 or give the shop queries"
-        )
+        raise nothing_to_learn(config.labels.synthetic_requests, len(shop.catalogue))
     lam = solve_price(known, bins, min(config.routing.mean_budget, bins.budgets[-1]))
     usual, votes = _usual(known, bins, lam), alpha_votes(expected, bins, lam)
     static = usual.theta(bins, lam)

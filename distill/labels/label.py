@@ -40,11 +40,10 @@ from adamroute.teacher.constants import (
     STORE_FILE,
     TARGETS_FILE,
     TEACHER_FILE,
+    TRACES_FILE,
     read_teacher_file,
 )
 from adamroute.teacher.policy import Liking
-
-TRACES_FILE = "traces.jsonl"
 
 
 def run_label(config: Config, progress: Progress) -> Manifest:

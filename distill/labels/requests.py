@@ -19,8 +19,11 @@ from adamroute.catalogue.item_words import catalogue_words
 from adamroute.catalogue.known_queries import SYNTHETIC_QUERIES
 from adamroute.catalogue.shop import SPLITS, Query
 from adamroute.config import Config
-from adamroute.distill.labels.synthetic import as_queries_file, synthetic_requests
-from adamroute.errors import LabelError
+from adamroute.distill.labels.synthetic import (
+    as_queries_file,
+    nothing_to_learn,
+    synthetic_requests,
+)
 from adamroute.pipeline import RANKS
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import rank_arrays, save_ranks
@@ -61,10 +64,7 @@ def write_ranks(
                 parts.append((chunk, work.pieces.arrays(name, rank)))
                 advance(len(chunk))
     if not parts:
-        raise LabelError(
-            "no synthetic requests and no train queries: nothing to learn from. "
-            "Set labels.synthetic_requests above 0 or give the shop queries"
-        )
+        raise nothing_to_learn(config.labels.synthetic_requests, len(index))
     if made:
         write_text(work.folder / SYNTHETIC_QUERIES, as_queries_file(made))
     save_ranks(work.folder, parts)

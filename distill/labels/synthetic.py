@@ -10,11 +10,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from adamroute.catalogue.folder import derived_split
 from adamroute.catalogue.item_words import INTENTS, Intent, ItemWords
 from adamroute.catalogue.shop import Query
+from adamroute.errors import LabelError
 from adamroute.teacher.pseudo_queries import MAX_WORDS, MIN_WORDS, write_query
 
 
@@ -31,7 +33,8 @@ def synthetic_requests(
     Each is a user of its own, named after the item, so that splits by user hold.
 
     `split_items` splits them by sha256 of the item, for a shop without queries of its own;
-    otherwise all are train rows. Empty where no item has words to ask for.
+    otherwise all are train rows, and so they are where so few items left none to train on. Empty
+    where no item has words to ask for.
     """
     rng = Random(f"synthetic|{seed}")
     usable = [row for row, item in enumerate(words) if item.looks or item.claims or item.noun]
@@ -53,7 +56,22 @@ def synthetic_requests(
                 split=derived_split(item_id) if split_items else "train",
             )
         )
-    return tuple(requests)
+    if any(request.split == "train" for request in requests):
+        return tuple(requests)
+    return tuple(replace(request, split="train") for request in requests)
+
+
+def nothing_to_learn(wanted: int, items: int) -> LabelError:
+    """Why no request has a known outcome, and what gives one; `wanted` synthetic ones were."""
+    if not wanted:
+        return LabelError(
+            "no synthetic requests and no train queries: nothing to learn from. "
+            "Set labels.synthetic_requests above 0 or give the shop train queries"
+        )
+    return LabelError(
+        f"no train queries, and none of the {items} items has a word to ask by: nothing to learn "
+        "from. Name a category or visual columns in shop.yaml, or give the shop train queries"
+    )
 
 
 def as_queries_file(requests: Sequence[Query]) -> str:

@@ -18,27 +18,11 @@ in the rows: a row counts its source's weight from the config, no more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from adamroute.retrieval.replay import LABEL_TEMPERATURE, Surface, price, recall_surfaces
-from adamroute.teacher.belief import Belief, alpha_votes
-from adamroute.teacher.difficulty import Difficulty
+from adamroute.retrieval.replay import LABEL_TEMPERATURE, Surface, price
+from adamroute.teacher.belief import Belief
 from adamroute.theta import Bins
-
-
-def evidence_belief(
-    text_ranks: Sequence[int],
-    mm_ranks: Sequence[int],
-    difficulty: Difficulty,
-    bins: Bins,
-    lam: float,
-) -> Belief:
-    """Mean belief of one row's evidence; at least one rank pair."""
-    surfaces = recall_surfaces(*difficulty.matched(np.array(text_ranks), np.array(mm_ranks)), bins)
-    votes = alpha_votes(surfaces, bins, lam)
-    return Belief(votes.mean(axis=0), surfaces.mean(axis=0))
 
 
 def shrunk(own: Belief, expected: Belief, shrink: float) -> Belief:

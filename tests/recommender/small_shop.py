@@ -15,7 +15,7 @@ from adamroute.encoders.seams import Vectors
 from adamroute.errors import BusyError, ModelError
 from adamroute.recommender import Recommender
 from adamroute.recommender.answers import Versions
-from adamroute.recommender.nodes import READY, Nodes, Reranking, Router, Teaching
+from adamroute.recommender.nodes import Nodes, Reranking, Router, Teaching
 from adamroute.recommender.steps import Facts
 from adamroute.recommender.trip import Clock
 from adamroute.reranking.features import FEATURES
@@ -118,9 +118,6 @@ class StuckTeacher:
 
     cancelled: bool = False
 
-    async def ping(self) -> str:
-        return READY
-
     async def decide(self, request: Request) -> TeacherAnswer:
         try:
             await asyncio.Event().wait()
@@ -132,9 +129,6 @@ class StuckTeacher:
 
 class FullTeacher:
     """Its queue is always full."""
-
-    async def ping(self) -> str:
-        raise BusyError("teacher: restarting")
 
     async def decide(self, request: Request) -> TeacherAnswer:
         raise BusyError(f"teacher: its queue is full, {request.request_id} must wait")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
 import numpy as np
 import pytest
 
-from adamroute.catalogue.request import PreferenceProfile, Request
+from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.errors import BusyError, ModelError, PolicyError, RequestError
 from adamroute.recommender import Recommendation, Recommender, Routing
-from adamroute.recommender.nodes import READY, Routed, Router, TeacherNode, Teaching
+from adamroute.recommender.nodes import Routed, Router, TeacherNode, Teaching
 from adamroute.recommender.path import RESERVE_S, Asking
 from adamroute.routing.linear_student import LinearStudent
 from adamroute.routing.policy_string import Standing
@@ -25,6 +25,7 @@ from adamroute.teacher.loop import Teacher
 from adamroute.theta import ALPHAS, Bins, Theta
 from tests.recommender.small_shop import (
     FACTS,
+    IDS,
     STORED,
     STUDENT,
     TEACHER,
@@ -53,9 +54,14 @@ def route(
 
 
 def recommend(
-    served: Recommender, policy: str = "auto", n: int | None = 3, **asking: Unpack[Asking]
+    served: Recommender,
+    policy: str = "auto",
+    n: int | None = 3,
+    exclude: Sequence[str] | None = None,
+    **asking: Unpack[Asking],
 ) -> Recommendation:
-    return asyncio.run(served.recommend(policy=policy, n=n, **(ANN | asking)))
+    said = served.recommend(policy=policy, n=n, exclude=exclude, **(ANN | asking))
+    return asyncio.run(said)
 
 
 def test_a_confident_student_answers_alone() -> None:
@@ -153,9 +159,6 @@ class SlowTeacher:
     like: TeacherNode
     asked: int = 0
 
-    async def ping(self) -> str:
-        return READY
-
     async def decide(self, request: Request) -> TeacherAnswer:
         self.asked += 1
         return replace(await self.like.decide(request), ms=60_000.0)
@@ -196,8 +199,71 @@ def test_n_cuts_the_answer_and_must_lie_between_1_and_tau() -> None:
         assert caught.value.field == "n"
 
 
+def test_what_the_shopper_disliked_leaves_before_it_is_graded() -> None:
+    answer = recommend(recommender(), "static@1,6", n=6)
+    assert "charger" not in [item.item_id for item in answer.items]  # ann said no to it
+    assert (len(answer.items), answer.excluded) == (5, {"disliked": 1})
+    kept = recommend(recommender(), "static@1,6", n=6, exclude=())
+    assert ([item.item_id for item in kept.items].count("charger"), kept.excluded) == (1, {})
+
+
+@pytest.mark.parametrize(
+    ("exclude", "gone", "counted"),
+    [
+        (("liked",), {"red-rug", "red-lamp"}, {"liked": 2}),
+        (("liked", "disliked"), {"red-rug", "red-lamp", "charger"}, {"disliked": 1, "liked": 2}),
+        (("cable", "sofa"), {"cable"}, {"ids": 1}),
+        (("sofa",), set(), {"ids": 0}),
+        (("liked", "red-rug"), {"red-rug", "red-lamp"}, {"liked": 2, "ids": 0}),
+        (IDS, set(IDS), {"ids": 6}),
+    ],
+)  # fmt: skip
+def test_liked_disliked_and_named_items_leave_where_they_are_not_wanted(
+    exclude: tuple[str, ...], gone: set[str], counted: dict[str, int]
+) -> None:
+    answer = recommend(recommender(), "static@1,6", n=6, exclude=exclude)
+    assert set(IDS) - {item.item_id for item in answer.items} == gone
+    assert answer.excluded == counted
+
+
+def test_the_given_history_says_what_is_disliked_and_its_latest_label_counts() -> None:
+    said = [Interaction("red-rug", False), Interaction("cable", False), Interaction("cable", True)]
+    answer = recommend(recommender(), "static@1,6", n=6, history=tuple(said))
+    assert {"red-rug"} == set(IDS) - {item.item_id for item in answer.items}
+
+
+def test_what_leaves_takes_no_place_of_the_others_and_no_rank() -> None:
+    whole = recommend(recommender(), "static@1,6", n=6, exclude=())
+    less = recommend(recommender(), "static@1,6", n=6)
+    assert less.theta == whole.theta
+    assert list(less.items) == [item for item in whole.items if item.item_id != "charger"]
+
+
+@pytest.mark.parametrize(
+    ("exclude", "field"),
+    [("liked", "exclude"), (7, "exclude"), ([7], "exclude[0]"), (["liked", ""], "exclude[1]"),
+     (["x" * 257], "exclude[0]"), ([None], "exclude[0]")],
+)  # fmt: skip
+def test_what_cannot_be_excluded_is_named(exclude: object, field: str) -> None:
+    with pytest.raises(RequestError, match=r"exclude") as caught:
+        recommend(recommender(), exclude=exclude)  # type: ignore[arg-type]  # what is tested
+    assert caught.value.field == field
+
+
+def test_an_explanation_leaves_out_the_same() -> None:
+    told = asyncio.run(recommender().explain(policy="static@1,6", n=6, exclude=("liked",), **ANN))
+    assert told.recommendation.excluded == {"liked": 2}
+    assert [reason.item for reason in told.reasons] == list(told.recommendation.items)
+
+
+def test_an_answer_says_what_the_run_does_without() -> None:
+    lacks = ("calibration: 3 requests",)
+    assert route(recommender(facts=replace(FACTS, lacks=lacks))).lacks == lacks
+    assert route(recommender()).lacks == ()
+
+
 def test_where_nobody_says_how_many_a_tau_below_twenty_is_no_error() -> None:
-    assert len(recommend(recommender(), "static@1,6", n=None).items) == 6
+    assert len(recommend(recommender(), "static@1,6", n=None, exclude=()).items) == 6
 
 
 @dataclass
@@ -207,9 +273,6 @@ class WaitingRouter:
     encoder: WordEncoder
     begun: bool = False
     asked: list[RoutingInput] = field(default_factory=list)
-
-    async def ping(self) -> str:
-        return READY
 
     async def route(self, asked: RoutingInput) -> Routed:
         self.begun = not self.encoder.seen  # it was called before anything was encoded
@@ -230,9 +293,6 @@ def test_router_and_encoder_work_at_the_same_time() -> None:
 
 class BrokenRouter:
     """Its replica restarts."""
-
-    async def ping(self) -> str:
-        return READY
 
     async def route(self, asked: RoutingInput) -> Routed:
         raise BusyError(f"router: no answer to {asked.query}")
@@ -378,11 +438,3 @@ def test_answers_hold_plain_values_alone(policy: str) -> None:
 def test_a_request_keeps_the_id_it_came_with() -> None:
     assert route(recommender(), request_id="r7").request_id == "r7"
     assert route(recommender()).request_id != route(recommender()).request_id
-
-
-def test_ready_names_the_part_that_does_not_answer() -> None:
-    whole = asyncio.run(recommender().ready())
-    assert whole == dict.fromkeys(("recommender", "router", "teacher", "reranker"), READY)
-    states = asyncio.run(recommender(replace(nodes(), teacher=FullTeacher())).ready())
-    assert states["teacher"] == "not ready: teacher: restarting"
-    assert states["router"] == READY

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from adamroute.config import ServeConfig
 from adamroute.recommender.path import RecommenderNode
 from adamroute.serving.admission import Admission
+from adamroute.serving.readiness import READY, Look, Readiness
 from tests.recommender.small_shop import recommender
 
 
@@ -35,17 +36,24 @@ class Lines:
         self.lines.append({"event": event, **values})
 
 
+async def all_ready() -> dict[str, str]:
+    """What the ingress sees of replicas that are all there."""
+    return dict.fromkeys(("recommender", "router", "teacher"), READY)
+
+
 def admission(
     served: RecommenderNode | None = None,
     *,
     limits: ServeConfig | None = None,
     meter: Counted | None = None,
     log: Lines | None = None,
+    look: Look = all_ready,
 ) -> Admission:
     return Admission(
         served or recommender(),
         limits or ServeConfig(),
         meter=meter or Counted(),
         log=log or Lines(),
+        readiness=Readiness(look),
         new_id=lambda: "r1",
     )

@@ -11,14 +11,14 @@ import pytest
 from adamroute.config import ServeConfig
 from adamroute.errors import BusyError, DeadlineError, RequestError
 from adamroute.recommender import Recommendation, Recommender, Routing
-from adamroute.recommender.nodes import READY
 from adamroute.recommender.path import RESERVE_S
 from adamroute.recommender.trip import Trip
 from adamroute.serving.admission import Admission
+from adamroute.serving.readiness import Readiness
 from adamroute.serving.schemas import RecommendBody, RouteBody
 from adamroute.theta import Theta
-from tests.recommender.small_shop import FullTeacher, StuckTeacher, nodes, recommender
-from tests.serving.front import Counted, Lines, admission
+from tests.recommender.small_shop import StuckTeacher, nodes, recommender
+from tests.serving.front import Counted, Lines, admission, all_ready
 
 
 def route(served: Admission, **body: object) -> Routing:
@@ -87,7 +87,12 @@ class Counting:
 def test_the_total_is_the_time_from_admission_to_answer() -> None:
     clock = Counting()
     served = Admission(
-        recommender(clock=Counting()), ServeConfig(), meter=Counted(), log=Lines(), clock=clock
+        recommender(clock=Counting()),
+        ServeConfig(),
+        meter=Counted(),
+        log=Lines(),
+        readiness=Readiness(all_ready),
+        clock=clock,
     )
     answer = route(served, policy="static@0.5,2")
     # Looked at on entry, for the time that is left, and at the end; not once by the recommender.
@@ -142,30 +147,3 @@ def test_a_place_is_free_again_after_an_error() -> None:
         return (await served.route(RouteBody(query="rug"))).theta
 
     assert asyncio.run(in_turn()).budget == 4
-
-
-class LostRecommender(Recommender):
-    """Its replica restarts."""
-
-    async def ready(self) -> dict[str, str]:
-        raise BusyError("recommender: restarting")
-
-
-class DumbRecommender(Recommender):
-    """Its replica says nothing."""
-
-    async def ready(self) -> dict[str, str]:
-        raise TimeoutError
-
-
-def test_ready_names_what_does_not_answer() -> None:
-    names = ("recommender", "router", "teacher", "reranker")
-    assert asyncio.run(admission().ready()) == dict.fromkeys(names, READY)
-    whole = recommender()
-    parts = whole.contexts, whole.facts, nodes()
-    lost, dumb = admission(LostRecommender(*parts)), admission(DumbRecommender(*parts))
-    wanted = {"recommender": "not ready: recommender: restarting"}
-    assert asyncio.run(lost.ready()) == wanted
-    assert asyncio.run(dumb.ready()) == {"recommender": "not ready: no answer"}
-    full = admission(recommender(replace(nodes(), teacher=FullTeacher())))
-    assert asyncio.run(full.ready())["teacher"] == "not ready: teacher: restarting"

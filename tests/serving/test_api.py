@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
+import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,12 +17,19 @@ from pydantic import TypeAdapter
 from adamroute.config import ServeConfig
 from adamroute.errors import ShopError
 from adamroute.recommender import Recommendation, RecommendedItem, Routing
-from adamroute.recommender.nodes import READY, Grading
+from adamroute.recommender.nodes import Grading
 from adamroute.reranking.features import Case
 from adamroute.serving.api import create_api
 from adamroute.serving.problems import MAX_BODY
 from adamroute.serving.schemas import Problem
-from tests.recommender.small_shop import FACTS, FullTeacher, StuckTeacher, nodes, recommender
+from tests.recommender.small_shop import (
+    FACTS,
+    IDS,
+    FullTeacher,
+    StuckTeacher,
+    nodes,
+    recommender,
+)
 from tests.serving.front import admission
 
 JSON = {"content-type": "application/json"}
@@ -219,6 +228,132 @@ def test_another_content_type_is_refused_and_none_is_taken_for_json(app: FastAPI
     assert ask(app, "POST", "/v1/route", content=content, headers=charset).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("content-encoding", "gzip"),
+        ("content-encoding", "br"),
+        ("content-encoding", "identity, gzip"),
+        ("content-type", "application/json; charset=utf-16"),
+        ("content-type", 'application/json; charset="ISO-8859-1"'),
+        ("content-type", "application/json; charset=nonsense"),
+    ],
+)
+def test_a_body_in_another_coding_is_refused_by_name(
+    app: FastAPI, path: str, name: str, value: str
+) -> None:
+    content = gzip.compress(b"{}") if name == "content-encoding" else json.dumps(BODY).encode()
+    found = problem(ask(app, "POST", path, content=content, headers={**JSON, name: value}), 415)
+    assert found.field == name
+    assert value.split("=")[-1].strip('"') in found.detail
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-encoding": "identity"},
+        {"content-type": "application/json; Charset=UTF-8"},
+        {"content-type": 'Application/JSON;charset="utf-8"; q=1'},
+        {"content-type": "application/ld+json"},
+    ],
+)
+def test_headers_that_say_json_in_utf8_are_taken(app: FastAPI, headers: dict[str, str]) -> None:
+    content = json.dumps(BODY).encode()
+    assert ask(app, "POST", "/v1/route", content=content, headers=JSON | headers).is_success
+
+
+def test_a_byte_order_mark_is_skipped(app: FastAPI, path: str) -> None:
+    content = codecs.BOM_UTF8 + json.dumps(BODY).encode()
+    assert ask(app, "POST", path, content=content, headers=JSON).status_code == 200
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_wide_unicode_is_called_by_its_name(app: FastAPI, coding: str) -> None:
+    content = json.dumps(BODY).encode(coding)
+    found = problem(ask(app, "POST", "/v1/route", content=content, headers=JSON), 422)
+    assert (found.field, found.detail) == ("body", "body: UTF-16 or UTF-32; send UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        (b'{"query": "rug", "query": "lamp"}', "query"),
+        (b'{"query": "rug", "user_id": "ann", "user_id": "ann"}', "user_id"),
+        (b'{"query": "rug", "qu\\u0065ry": "lamp"}', "query"),
+        (b'{"query": "rug", "preferences": {"dislike": ["a"], "dislike": []}}', "dislike"),
+        (
+            b'{"query": "rug", "history": [{"item_id": "cable", "label": "neg", "label": "pos"}]}',
+            "label",
+        ),
+    ],
+)
+def test_a_key_that_stands_twice_is_named(
+    app: FastAPI, path: str, content: bytes, key: str
+) -> None:
+    found = problem(ask(app, "POST", path, content=content, headers=JSON), 422)
+    assert (found.field, found.detail) == (key, f"{key}: stands twice in one object of the body")
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        (b'{"query": "rug", "n": 18446744073709551616}', "n"),
+        (b'{"query": "rug", "n": -9223372036854775809}', "n"),
+        (b'{"query": "rug", "n": 1e400}', "n"),
+        (b'{"query": "rug", "n": Infinity}', "n"),
+        (b'{"query": "rug", "n": -Infinity}', "n"),
+        (b'{"query": "rug", "n": NaN}', "n"),
+        (b'{"query": Infinity}', "query"),
+        (b'{"query": "rug", "n": ' + b"9" * 5000 + b"}", "body"),
+        (b'{"query": "rug", "user_id": "\\udc00"}', "body"),
+        (b'{"query": "rug", "history": ' + b"[" * 500 + b"]" * 500 + b"}", "body"),
+        (b'{"query": "rug", "history": ' + b"[" * 50 + b"]" * 50 + b"}", "history[0]"),
+    ],
+)
+def test_numbers_and_depths_beyond_all_measure_are_named(
+    app: FastAPI, content: bytes, field: str
+) -> None:
+    found = problem(ask(app, "POST", "/v1/recommend", content=content, headers=JSON), 422)
+    assert found.field == field
+    assert len(found.detail) < 300
+
+
+@pytest.mark.parametrize(
+    ("exclude", "field"),
+    [
+        ("liked", "exclude"),
+        (None, "exclude"),
+        ([7], "exclude[0]"),
+        (["liked", ""], "exclude[1]"),
+        ([["liked"]], "exclude[0]"),
+        (["x" * 257], "exclude[0]"),
+        (["x"] * 1001, "exclude"),
+    ],
+)
+def test_what_cannot_be_excluded_is_named(app: FastAPI, exclude: object, field: str) -> None:
+    found = problem(post(app, "/v1/recommend", {**BODY, "exclude": exclude}), 422)
+    assert found.field == field
+
+
+def test_disliked_items_leave_unless_the_body_says_otherwise(app: FastAPI) -> None:
+    body = {**BODY, "n": 6, "policy": "static@1,6"}  # ann said no to the charger
+
+    def answer(**more: object) -> tuple[set[str], object]:
+        reply = post(app, "/v1/recommend", {**body, **more}).json()
+        return set(IDS) - {item["item_id"] for item in reply["items"]}, reply["excluded"]
+
+    assert answer() == ({"charger"}, {"disliked": 1})
+    assert answer(exclude=[]) == (set(), {})
+    assert answer(exclude=["liked"]) == ({"red-rug", "red-lamp"}, {"liked": 2})
+    assert answer(exclude=["cable", "?"]) == ({"cable"}, {"ids": 1})
+    said = [{"item_id": "cable", "label": "neg"}]
+    assert answer(history=said) == ({"cable"}, {"disliked": 1})
+
+
+def test_routing_alone_excludes_nothing(app: FastAPI) -> None:
+    assert problem(post(app, "/v1/route", {**BODY, "exclude": []}), 422).field == "exclude"
+
+
 def test_unknown_paths_and_methods_are_problems_too(app: FastAPI) -> None:
     assert problem(ask(app, "GET", "/v2/recommend"), 404).title == "Not Found"
     assert problem(ask(app, "POST", "/v1/route/", content=b"{}", headers=JSON), 404)
@@ -246,9 +381,6 @@ class BrokenReranker:
 
     error: Exception
 
-    async def ping(self) -> str:
-        return READY
-
     async def grade(self, case: Case) -> Grading:
         assert case
         raise self.error
@@ -269,11 +401,31 @@ def test_health_is_of_the_ingress_and_readiness_of_all() -> None:
     whole = create_api(admission())
     assert ask(whole, "GET", "/healthz").json()["status"] == "ok"
     ready = ask(whole, "GET", "/readyz").json()
-    names = ("recommender", "router", "teacher", "reranker")
+    names = ("recommender", "router", "teacher")
     assert ready == {"status": "ready", "replicas": dict.fromkeys(names, "ready")}
-    partial = create_api(admission(recommender(replace(nodes(), teacher=FullTeacher()))))
+
+    async def teacher_gone() -> dict[str, str]:
+        return {"recommender": "ready", "teacher": "not ready: restarting"}
+
+    partial = create_api(admission(look=teacher_gone))
     assert ask(partial, "GET", "/healthz").status_code == 200
-    assert "teacher" in problem(ask(partial, "GET", "/readyz"), 503).detail
+    response = ask(partial, "GET", "/readyz")
+    assert problem(response, 503).detail == "teacher not ready: restarting"
+    assert response.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json"])
+def test_head_is_answered_where_get_is(app: FastAPI, path: str) -> None:
+    assert ask(app, "HEAD", path).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
+def test_a_method_that_nobody_serves_is_a_problem_and_says_which_is(
+    app: FastAPI, method: str
+) -> None:
+    response = ask(app, method, "/v1/recommend", content=b"{}")
+    assert problem(response, 405).title == "Method Not Allowed"
+    assert response.headers["allow"] == "POST"
 
 
 def test_openapi_describes_bodies_answers_and_errors(app: FastAPI) -> None:

@@ -177,7 +177,7 @@ def test_paths_and_methods_nobody_serves_are_problems(client: httpx.Client) -> N
 def test_health_readiness_and_documents(client: httpx.Client) -> None:
     assert client.get("/healthz").json()["status"] == "ok"
     replicas = client.get("/readyz").json()["replicas"]
-    assert replicas == dict.fromkeys(("recommender", "router", "teacher", "reranker"), "ready")
+    assert replicas == dict.fromkeys(("recommender", "router", "teacher"), "ready")
     assert client.get("/docs").status_code == 200
     assert "/v1/recommend" in client.get("/openapi.json").json()["paths"]
 

@@ -86,16 +86,14 @@ def test_a_call_reaches_the_method_with_its_arguments() -> None:
 
 
 def test_a_request_reaches_the_recommender_with_all_it_says() -> None:
-    handle = says({"recommender": "ready"})
+    handle = says(None)
     remote = RemoteRecommender("recommender", handle)
     asyncio.run(remote.recommend(policy="student", n=3, time_s=1.0, query="rug", user_id="ann"))
     asyncio.run(remote.route(query="rug"))
-    assert asyncio.run(remote.ready()) == {"recommender": "ready"}
-    said = {"policy": "student", "n": 3, "time_s": 1.0, "query": "rug", "user_id": "ann"}
+    said = {"query": "rug", "user_id": "ann", "policy": "student", "n": 3, "time_s": 1.0}
     assert handle.called == [
-        ("recommend", (), said),
+        ("recommend", (), {**said, "exclude": None}),
         ("route", (), {"policy": "auto", "time_s": None, "query": "rug"}),
-        ("ready", (), {}),
     ]
 
 

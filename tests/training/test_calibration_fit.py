@@ -3,9 +3,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adamroute.errors import ArtifactError, CalibrationError
+from adamroute.errors import ArtifactError
 from adamroute.routing.confidence import Calibration, load_calibration, tempered
-from adamroute.training.calibration_fit import CalibrationRows, fit_calibration, fit_temperature
+from adamroute.training.calibration_fit import (
+    NO_ROWS,
+    CalibrationRows,
+    fit_calibration,
+    fit_temperature,
+)
 
 HASHES = {"index": "i", "labels": "l", "student": "s"}
 
@@ -43,6 +48,7 @@ def test_where_doubt_means_error_the_teacher_is_worth_asking() -> None:
     assert calibration.fallback_gain is not None
     assert calibration.fallback_gain.mean == pytest.approx(0.4 + 0.025 - 0.2, abs=0.02)
     assert calibration.offers
+    assert calibration.brier is not None
     assert calibration.brier < 0.05
     unsure, sure = np.full(11, 1 / 11), np.where(np.arange(11) == 3, 0.8, 0.02)
     assert calibration.confidence(unsure, 0.3) < calibration.threshold
@@ -73,9 +79,24 @@ def test_a_wished_rate_of_zero_sends_nobody() -> None:
 
 
 def test_few_rows_certify_nothing() -> None:
-    assert fit(outcomes(48, informed=True)).verdict == "uncertified"
-    with pytest.raises(CalibrationError, match="1 rows of 1 users"):
-        fit(outcomes(1, informed=True))
+    few = fit(outcomes(48, informed=True))
+    assert few.verdict == "uncertified"
+    assert few.reason is not None
+    assert few.reason.startswith("48 requests of 16 users with split `calibration`, wanted at")
+    assert few.temperature != 1.0  # fitted all the same
+    assert fit(outcomes(51, informed=True)).reason is None
+
+
+@pytest.mark.parametrize("rows", [NO_ROWS, outcomes(3, informed=True)])
+def test_rows_of_fewer_than_two_users_fit_nothing_and_say_so(rows: CalibrationRows) -> None:
+    nothing = fit(rows)
+    assert (nothing.verdict, nothing.n_rows) == ("uncertified", len(rows.users))
+    assert nothing.reason is not None
+    assert nothing.reason.startswith(f"{len(rows.users)} requests of {len(set(rows.users))} users")
+    assert (nothing.brier, nothing.good_share, nothing.fallback_gain) == (None, None, None)
+    for probs in (np.full(11, 1 / 11), np.eye(11)[3]):
+        assert nothing.confidence(probs, 0.3) == 0.5 < nothing.threshold
+    assert not nothing.standing("student").certified
 
 
 def test_rows_that_all_agree_give_a_confidence_short_of_one() -> None:

@@ -1,17 +1,20 @@
 """Grading of replayed candidates, and the fit of the five-level scorer."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from adamroute.catalogue.preferences import Traits
-from adamroute.errors import LabelError
 from adamroute.reranking.features import FEATURES
 from adamroute.reranking.reranker import expected_grade
+from adamroute.training import reranker_fit
 from adamroute.training.reranker_fit import (
     ASKED_WEIGHT,
     GradedRows,
     emphasised,
     fit_reranker,
+    fit_where_graded,
     grade,
     keep,
 )
@@ -57,7 +60,8 @@ def test_thinning_keeps_the_item_asked_for_and_is_seeded() -> None:
 
 def test_the_fit_recovers_the_model_that_drew_the_levels() -> None:
     graded = sample([-2.0, -0.5, 0.5, 2.0])
-    scorer = fit_reranker(graded)
+    scorer, converged = fit_reranker(graded)
+    assert converged
     scale = graded.features.std(axis=0)
     assert scorer.weights["text_score"] / scale[0] == pytest.approx(1.0, abs=0.1)
     assert scorer.weights["mm_score"] / scale[1] == pytest.approx(-0.5, abs=0.1)
@@ -74,7 +78,7 @@ def test_items_asked_for_count_ten_times_and_the_others_once() -> None:
 
 
 def test_a_feature_that_never_varies_gets_no_weight() -> None:
-    assert fit_reranker(sample([-2.0, -0.5, 0.5, 2.0])).weights["collaborative"] == 0.0
+    assert fit_reranker(sample([-2.0, -0.5, 0.5, 2.0]))[0].weights["collaborative"] == 0.0
 
 
 @pytest.mark.parametrize("absent", [1, 3, 4, 5])
@@ -82,11 +86,46 @@ def test_a_level_that_never_occurs_gets_no_probability(absent: int) -> None:
     graded = sample([-2.0, -0.5, 0.5, 2.0])
     here = graded.levels != absent
     kept = GradedRows(graded.features[here], graded.levels[here])
-    levels = fit_reranker(kept).levels(kept.features)
+    levels = fit_reranker(kept)[0].levels(kept.features)
     assert levels[:, absent - 1].max() < 1e-9
     assert np.isfinite(expected_grade(levels)).all()
 
 
-def test_one_level_alone_cannot_be_fitted() -> None:
-    with pytest.raises(LabelError, match=r"have level \[1\], wanted at least two levels"):
-        fit_reranker(GradedRows(np.zeros((10, F)), np.ones(10, np.int64)))
+def test_a_feature_that_varies_by_rounding_alone_gets_no_weight() -> None:
+    graded = sample([-2.0, -0.5, 0.5, 2.0])
+    noise = np.random.default_rng(0).normal(scale=1e-8, size=len(graded.levels))
+    graded.features[:, FEATURES.index("wished_category")] = 0.7 + noise
+    fitted, converged = fit_reranker(graded)
+    assert (fitted.weights["wished_category"], converged) == (0.0, True)
+
+
+def test_grades_that_one_feature_tells_apart_have_no_best_fit_and_keep_their_order() -> None:
+    x = np.zeros((40, F))
+    x[:, 0] = np.repeat([0.0, 1.0], 20)
+    fitted, _ = fit_reranker(GradedRows(x, np.repeat([1, 5], 20)))
+    low, high = expected_grade(fitted.levels(x[[0, -1]]))
+    assert low < high
+    assert np.isfinite(fitted.levels(x)).all()
+
+
+def test_a_fit_that_was_cut_short_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reranker_fit, "MAX_ITERATIONS", 1)
+    reason = fit_where_graded(sample([-2.0, -0.5, 0.5, 2.0]), tmp_path)
+    assert reason is not None
+    assert "did not converge" in reason
+    assert (tmp_path / "scorer.json").is_file()
+
+
+def test_features_that_never_vary_leave_the_shares_of_the_grades() -> None:
+    fitted, converged = fit_reranker(GradedRows(np.zeros((30, F)), np.repeat([1, 5], [20, 10])))
+    assert converged
+    assert fitted.levels(np.zeros((1, F)))[0] == pytest.approx([2 / 3, 0, 0, 0, 1 / 3], abs=1e-4)
+
+
+def test_one_grade_alone_is_no_fit_and_the_reason_names_it(tmp_path: Path) -> None:
+    reason = fit_where_graded(GradedRows(np.zeros((10, F)), np.ones(10, np.int64)), tmp_path)
+    assert reason is not None
+    assert reason.startswith("all 10 replayed candidates have grade 1, wanted at least two")
+    assert list(tmp_path.iterdir()) == []
+    assert fit_where_graded(sample([-2.0, -0.5, 0.5, 2.0]), tmp_path) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["scorer.json"]

@@ -24,9 +24,9 @@ from adamroute.distill.evaluation.pages import (
 from adamroute.distill.evaluation.report import Measured, measured, run_report, write_report
 from adamroute.distill.evaluation.routers import RouterEntry, routers
 from adamroute.distill.evaluation.schema import Difference, Report
-from adamroute.distill.labels.targets import evidence_belief
 from adamroute.errors import ConfigError
 from adamroute.progress import SILENT
+from adamroute.teacher.belief import evidence_belief
 from adamroute.teacher.difficulty import Difficulty
 from tests.distill.worlds import CONSTANTS, B, bench, measured_world, queries, requests, told
 

@@ -1,12 +1,17 @@
 """Synthetic requests: seeded, spread over items and kinds, readable as a shop's own queries."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from adamroute.catalogue.folder import derived_split, read_queries
 from adamroute.catalogue.item_words import catalogue_words, words_in
 from adamroute.catalogue.shop import Catalogue, Item, Query
-from adamroute.distill.labels.synthetic import as_queries_file, synthetic_requests
+from adamroute.distill.labels.synthetic import (
+    as_queries_file,
+    nothing_to_learn,
+    synthetic_requests,
+)
 
 
 def catalogue(count: int = 30) -> Catalogue:
@@ -71,6 +76,19 @@ def test_a_shop_of_items_alone_is_split_by_the_hash_of_the_item() -> None:
     assert {r.split for r in split} == {"train", "calibration", "test"}
     assert all(r.split == derived_split(r.target_id) for r in split)
     assert {r.split for r in requests(300)} == {"train"}
+
+
+def test_items_too_few_to_leave_a_train_request_are_all_trained_on() -> None:
+    held_out = next(i for i in map("i{}".format, range(99)) if derived_split(i) == "test")
+    alone = Catalogue((replace(catalogue().items[0], item_id=held_out),))
+    assert {r.split for r in requests(10, split_items=True, shop=alone)} == {"train"}
+
+
+def test_what_is_missing_is_what_would_help() -> None:
+    assert "Set labels.synthetic_requests above 0" in str(nothing_to_learn(0, 9))
+    wordless = str(nothing_to_learn(400, 1))
+    assert "none of the 1 items has a word" in wordless
+    assert "synthetic_requests" not in wordless
 
 
 def test_the_file_reads_back_as_queries_of_a_shop(tmp_path: Path) -> None:

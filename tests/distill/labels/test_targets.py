@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from adamroute.distill.labels.targets import evidence_belief, shrunk, soft_target
+from adamroute.distill.labels.targets import shrunk, soft_target
 from adamroute.retrieval.replay import price, recall_surfaces, soft_labels
-from adamroute.teacher.belief import Belief
+from adamroute.teacher.belief import Belief, evidence_belief
 from adamroute.teacher.difficulty import Difficulty
 from adamroute.theta import Bins
 
