@@ -16,6 +16,7 @@ from adamroute.config import LlmConfig
 from adamroute.errors import EngineError
 from adamroute.llm.chat import Ask, Reply, ReplyForm
 from adamroute.llm.openai_chat import MAX_BODY, OpenAIChat
+from tests.catalogue.pictures import red_above_blue, saved
 from tests.llm.loopback import Answer, Loopback, Say, completion, loopback, refusal
 
 
@@ -100,8 +101,7 @@ def test_the_key_comes_from_the_named_variable_or_is_a_placeholder(
 
 
 def test_photos_travel_as_data_urls(tmp_path: Path) -> None:
-    photo = tmp_path / "lamp.png"
-    photo.write_bytes(b"not really a photo")
+    photo = saved(tmp_path / "lamp.png", red_above_blue())
     with loopback(lambda _: completion(GOOD)) as server:
         engine = chat(server)
         ask = Ask("p@1", "s", "u", Setting, 64, (photo, tmp_path / "gone.png"))
@@ -109,7 +109,7 @@ def test_photos_travel_as_data_urls(tmp_path: Path) -> None:
         engine.chat([Ask("p@1", "s", "u", Setting, 64, (photo,))])
         engine.close()
     content = server.requests[0]["messages"][1]["content"]
-    told = base64.b64encode(b"not really a photo").decode()
+    told = base64.b64encode(photo.read_bytes()).decode()
     assert content[0]["image_url"]["url"] == f"data:image/png;base64,{told}"
     assert content[1] == {"type": "text", "text": "u"}
     assert (lost.failure, "gone.png" in lost.error) == ("engine_error", True)
