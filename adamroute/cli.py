@@ -356,9 +356,9 @@ def main() -> None:
     SIGINT and SIGTERM; 1 and a traceback for a bug.
     """
     run_in_utf8()
-    prepare_process()
     try:
         with stopped_by_signals():
+            prepare_process()
             app()
     except (Exception, Stopped) as error:
         line, code = ending(error)

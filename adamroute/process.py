@@ -10,9 +10,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+
+from adamroute.errors import ConfigError
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -28,10 +32,12 @@ class Stopped(BaseException):
 def prepare_process(threads: int | None = None) -> None:
     """Set the thread count of OpenMP, BLAS, torch and FAISS, and let waiting threads sleep.
 
+    Libraries get a folder for what they keep in a home that can't be written, or isn't there.
     `threads` None leaves the count to the environment or the machine. What the environment
     already says of waiting stays. Where torch or FAISS were loaded before, they are told.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    _prepare_home()
     if threads is None:
         return
     os.environ.update(dict.fromkeys(THREADS, str(threads)))
@@ -39,6 +45,26 @@ def prepare_process(threads: int | None = None) -> None:
         sys.modules["torch"].set_num_threads(threads)
     if "faiss" in sys.modules:
         sys.modules["faiss"].omp_set_num_threads(threads)
+
+
+def _prepare_home() -> None:
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    if os.access(home, os.W_OK):
+        return
+    own = str(private_folder())
+    for name in ("MPLCONFIGDIR", "WANDB_CACHE_DIR", "WANDB_DATA_DIR"):
+        os.environ.setdefault(name, own)
+    if not home.is_dir():  # else it may hold models and settings
+        os.environ["HOME"] = own
+
+
+def private_folder() -> Path:
+    """A folder of this user's alone among the temporary ones."""
+    own = Path(tempfile.gettempdir()) / f"adamroute-{os.getuid()}"
+    own.mkdir(mode=0o700, exist_ok=True)
+    if own.stat().st_uid != os.getuid():
+        raise ConfigError(f"{own} belongs to another user. Set HOME to a folder of yours")
+    return own
 
 
 @contextmanager

