@@ -20,7 +20,6 @@ from adamroute.distill.evaluation.table import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 GRID, OTHER = "#e3e8ec", "#5b6b78"
 DASHES = {"^": (0, (5, 2)), "v": (0, (1, 1.5))}  # of curves of references, by marker
@@ -93,7 +92,7 @@ def _dots(
 def _draw_dots(path: Path, title: str, dots: Sequence[Dot], subject: str) -> None:
     """Dots with intervals, in per cent, best at the top; a line at the best fixed split."""
     (base,) = (100 * dot.mean for dot in dots if dot.router.name == "static_best")
-    with figure(path, (8.4, 0.4 * len(dots))) as axes:
+    with panels(path, 1, width=8.4, height=0.4 * len(dots)) as (axes,):
         axes.axvline(base, color=INK, lw=1.0, ls=(0, (4, 3)), zorder=1)
         for place, dot in enumerate(dots):
             _draw_dot(axes, place, dot)
@@ -268,35 +267,21 @@ def legend(axes: Axes, columns: int = 3) -> None:
 
 
 @contextmanager
-def figure(path: Path, size: tuple[float, float]) -> Iterator[Axes]:
-    """One panel in the project's style, saved when the block ends."""
-    with _canvas(path, size, 1, share_y=False) as (_, (axes,)):
-        yield axes
-
-
-@contextmanager
 def panels(
     path: Path, count: int, *, share_y: bool = True, width: float = 3.4, height: float = 3.2
 ) -> Iterator[tuple[Axes, ...]]:
-    """Panels side by side in the project's style, saved when the block ends."""
-    with _canvas(path, (width * count, height), count, share_y=share_y) as (_, axes):
-        yield axes
+    """Panels side by side in the project's style, saved by rename when the block ends.
 
-
-@contextmanager
-def _canvas(
-    path: Path, size: tuple[float, float], count: int, *, share_y: bool
-) -> Iterator[tuple[Figure, tuple[Axes, ...]]]:
-    """A figure without pyplot, so that nothing global is left behind; saved by rename."""
+    Without pyplot, so that nothing global is left behind.
+    """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE):
-        canvas = Figure(figsize=size, layout="constrained", facecolor="white")
+        canvas = Figure(figsize=(width * count, height), layout="constrained", facecolor="white")
         FigureCanvasAgg(canvas)
-        axes = canvas.subplots(1, count, sharey=share_y, squeeze=False)[0]
-        yield canvas, tuple(axes)
+        yield tuple(canvas.subplots(1, count, sharey=share_y, squeeze=False)[0])
         partial = path.with_name(path.name + ".partial")
         canvas.savefig(partial, format="png", metadata={"Software": None})
         partial.replace(path)
