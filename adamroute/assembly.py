@@ -122,7 +122,7 @@ def load_index(
         mm_encoder=load_mm_encoder(
             encoders, folder, str(manifest.counts.get("multimodal_encoder"))
         ),
-        recall=DualRetriever(BranchIndex(text, device), BranchIndex(mm, device)),
+        retriever=DualRetriever(BranchIndex(text, device), BranchIndex(mm, device)),
     )
 
 
@@ -150,8 +150,8 @@ def evidence_policy(
 ) -> EvidencePolicy:
     """The policy without a language model, which also stands in for one."""
     return EvidencePolicy(
-        composition=intents,
-        wording=paraphraser,
+        intents=intents,
+        paraphraser=paraphraser,
         bins=constants.bins,
         lam=constants.lam,
         strength=config.prior_strength,

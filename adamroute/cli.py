@@ -193,7 +193,7 @@ def protocol(
 ) -> None:
     """HR and NDCG by the published protocols: exact id, or without queries 1 against 1000.
 
-    Needs `build`; rows of teacher, student and scorer come with `label` and `train`.
+    Needs `build`; rows of teacher, student and re-ranker come with `label` and `train`.
     """
     from adamroute.distill.evaluation.protocol import run_protocol
 

@@ -20,7 +20,7 @@ class Theta:
     """How one request divides its recall budget."""
 
     alpha: float  # share that text recall may fill, 0 to 1
-    budget: int  # K, candidates handed to the scorer, 1 to tau
+    budget: int  # K, candidates handed to the reranker, 1 to tau
 
     def __post_init__(self) -> None:
         if not (0.0 <= self.alpha <= 1.0 and self.budget >= 1):  # NaN fails here too

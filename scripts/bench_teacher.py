@@ -87,7 +87,7 @@ def own_targets(config: Config, shop: Shop, index: SearchIndex) -> None:
         index.ids, words, count=512, seed=config.seed, split_items=not shop.queries
     )
     encoded = index.encode([query.text for query in made])
-    index.recall.ranks(
+    index.retriever.ranks(
         encoded.text, encoded.mm, np.array([index.row(query.target_id) for query in made])
     )
     print(f"own-target labels: {len(made) / (time.perf_counter() - start):.0f} requests/s")

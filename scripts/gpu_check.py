@@ -162,7 +162,7 @@ def asked(url: str, config: Config, policy: str, count: int) -> None:
     print(
         f"{'recommend ' + policy:<26}{np.median(times):8.0f} ms p50 of {len(times)}; {sources}; "
         f"{last.llm_calls} calls, {last.llm_tokens:,} tokens; "
-        f"level mass {last.scorer.get('level_mass_mean', 1.0):.2f}; {last.timings_ms}"
+        f"level mass {last.reranker.get('level_mass_mean', 1.0):.2f}; {last.timings_ms}"
     )
 
 

@@ -27,7 +27,7 @@ Reply = TypeVar("Reply", bound=Routing)
 
 LOGGED = (
     "request_id", "user", "timings_ms", "theta", "source", "confidence", "threshold", "fallback",
-    "teacher_fallbacks", "llm_calls", "llm_tokens", "excluded", "scorer",
+    "teacher_fallbacks", "llm_calls", "llm_tokens", "excluded", "reranker",
 )  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""Offline: labels to a LoRA student, fitting of calibration and scorer, W&B tracking."""
+"""Offline: labels to a LoRA student, fitting of calibration and reranker, W&B tracking."""

@@ -1,4 +1,4 @@
-"""Fits the five-level scorer on replayed requests of train users.
+"""Fits the five-grade re-ranker on replayed requests of train users.
 
 Each train request is recalled at a wide theta (.5, min(tau, 200)); what came back is graded by
 the item that was asked for, which only this file and evaluation may know:
@@ -10,8 +10,8 @@ the item that was asked for, which only this file and evaluation may know:
     1  everything else
 
 A proportional-odds model is then fitted by maximum likelihood (statsmodels), with the item asked
-for counted ten times: the order of candidates is what the scorer is for, and p(5) is no calibrated
-probability.
+for counted ten times: the order of candidates is what the re-ranker is for, and p(5) is no
+calibrated probability.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
 
 
 def fit_where_graded(graded: GradedRows, folder: Path) -> str | None:
-    """Write scorer.json, where the rows show more than one grade; what is missing in it, if so."""
+    """Write reranker.json, where the rows show more than one grade; else what is missing."""
     present = np.unique(graded.levels).tolist()
     if len(present) < 2:
         return (
@@ -112,7 +112,7 @@ def replay(
     rng = np.random.default_rng(config.seed)
     wide = Theta(0.5, min(config.routing.tau, len(index.ids), WIDE_BUDGET))
     features, levels = [], []
-    with progress.task("scorer: replayed requests", total=len(queries)) as advance:
+    with progress.task("re-ranker: replayed requests", total=len(queries)) as advance:
         for b, (query, task) in enumerate(zip(queries, tasks, strict=True)):
             history = task.request.history
             liked = liked_items(history, index.row_of)
@@ -120,7 +120,7 @@ def replay(
             extra = liked_rows(
                 task.neighbours, index.row_of, time=time, history=task.request.history
             )
-            found = index.recall.search(known.text_vectors[b], known.mm_vectors[b], wide, extra)
+            found = index.retriever.search(known.text_vectors[b], known.mm_vectors[b], wide, extra)
             grades = grade(found.rows, int(known.targets[b]), facts.traits, liked)
             kept = keep(grades, config.reranker.negatives, rng)
             features.append(candidate_features(found, asked, facts)[kept])

@@ -2,8 +2,8 @@
 
 The shop's own visual columns win: an attribute of the same name, or a value that the shop already
 states, is left out. Visual attributes join the item's looks, so that attribute filtering drops
-them for candidates found by text alone; the others join the profile that a scorer reads. Neither
-changes the listing that the text branch indexes.
+them for candidates found by text alone; the others join the profile that a re-ranker reads.
+Neither changes the listing that the text branch indexes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """vLLM in this process, loaded once for all parts that name the same model and settings.
 
 Loading takes from seconds (a tiny model on CPU) to minutes. One model of a GPU's memory share is
-all that fits a process: policy and scorer share an engine by naming the same settings.
+all that fits a process: policy and re-ranker share an engine by naming the same settings.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Recommendation(Routing):
     items: tuple[RecommendedItem, ...]
     # Candidates that left before they were graded: "disliked", "liked", "ids" where asked for.
     excluded: dict[str, int] = field(default_factory=dict)
-    scorer: dict[str, float] = field(default_factory=dict)  # counts since its start
+    reranker: dict[str, float] = field(default_factory=dict)  # counts since its start
 
 
 @dataclass(frozen=True)

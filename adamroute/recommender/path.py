@@ -174,7 +174,7 @@ class Recommender(Steps):
         best = ranked(found, graded.grades)
         items = self._items(best, SHOWN if n is None else n)
         head = vars(self._routing(request, chosen.choice, trip))
-        shown = Recommendation(**head, items=items, excluded=left, scorer=dict(graded.counts))
+        shown = Recommendation(**head, items=items, excluded=left, reranker=dict(graded.counts))
         return Answered(shown, chosen, prepared, case, best)
 
     def _admitted(self, policy: str, asking: Asking, trip: Trip) -> tuple[RoutingPolicy, Request]:

@@ -136,7 +136,7 @@ class Steps:
     def retrieve(self, prepared: Prepared, theta: Theta) -> Candidates:
         """Both branches under theta, and what the nearest users liked."""
         text = prepared.context.text_vector
-        retriever = self.contexts.index.recall
+        retriever = self.contexts.index.retriever
         return retriever.search(text, prepared.mm_vector, theta, prepared.collaborative)
 
     def keep(

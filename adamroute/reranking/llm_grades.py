@@ -1,4 +1,4 @@
-"""The five-level scorer that reads: a language model rates each candidate's profile.
+"""The five-grade re-ranker that reads: a language model rates each candidate's profile.
 
 One prompt a candidate, alike up to its last line, so that an engine computes the shared part once;
 levels are the softmax over the model's log-probabilities of the tokens "1" to "5". What the five
@@ -78,7 +78,7 @@ class GradeReader(Protocol):
 
     @property
     def name(self) -> str:
-        """Model and number format, for the scorer's hash."""
+        """Model and number format, for the re-ranker's hash."""
         ...
 
     def log_probs(self, asked: GradePrompts) -> LogProbs:

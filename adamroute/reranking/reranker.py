@@ -1,7 +1,7 @@
 """Five levels of fit, and the order of candidates by expected level (paper, section 3.4).
 
 `OrdinalReranker` is a proportional-odds model: one linear predictor and four rising thresholds,
-P(level <= l) = sigmoid(threshold_l - x . w). Inference is numpy; fitting is training/scorer.py.
+P(level <= l) = sigmoid(threshold_l - x . w). Inference is numpy; training/reranker_fit.py fits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adamroute.retrieval.dual import Candidates
 from adamroute.stages import digest, write_text
 
 GRADES = (1, 2, 3, 4, 5)
-RERANKER_FILE = "scorer.json"
+RERANKER_FILE = "reranker.json"
 Grades = NDArray[np.float64]  # [K, 5], each row sums to 1
 
 
@@ -128,12 +128,12 @@ class OrdinalReranker:
         return np.diff(edges, axis=1)
 
     def save(self, folder: Path) -> None:
-        """Write scorer.json into the folder."""
+        """Write reranker.json into the folder."""
         write_text(folder / RERANKER_FILE, self._file.model_dump_json(indent=2) + "\n")
 
     @classmethod
     def load(cls, folder: Path) -> OrdinalReranker:
-        """Read scorer.json; ArtifactError where it is absent or of another form."""
+        """Read reranker.json; ArtifactError where it is absent or of another form."""
         path = folder / RERANKER_FILE
         try:
             read = _RerankerFile.model_validate_json(path.read_text(encoding="utf-8"))
@@ -142,7 +142,7 @@ class OrdinalReranker:
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise ArtifactError(
-                f"{path}: not a scorer of format 1 ({reason}). Fit it: adamroute train CONFIG"
+                f"{path}: not a re-ranker of format 1 ({reason}). Fit it: adamroute train CONFIG"
             ) from error
         return cls(
             mean=np.array(read.mean),

@@ -1,4 +1,4 @@
-"""The level scorer's reader on vLLM: exact log-probabilities of five tokens, one list a call.
+"""The LLM re-ranker's reader on vLLM: exact log-probabilities of five tokens, one list a call.
 
 One token is asked for, greedily, so a candidate costs one prefill of its own last line; the lines
 before it come from the prefix cache.
@@ -45,10 +45,10 @@ class VllmGrades:
                 outputs: Any = self._llm.generate(prompts, sampling, use_tqdm=False)
         except Exception as error:  # vLLM and torch each raise their own
             raise EngineError(
-                f"scorer {self._name}: {error}. Is scorer.llm.vllm.max_model_len large enough?"
+                f"re-ranker {self._name}: {error}. Is reranker.llm.vllm.max_model_len too small?"
             ) from error
         if len(outputs) != len(prompts):
-            raise EngineError(f"scorer {self._name}: {len(outputs)} replies of {len(prompts)}")
+            raise EngineError(f"re-ranker {self._name}: {len(outputs)} replies of {len(prompts)}")
         rows = [output.outputs[0].logprobs[0] for output in outputs]
         return np.array([[row[token].logprob for token in self._levels] for row in rows])
 
@@ -64,7 +64,7 @@ def grade_tokens(tokenizer: Any, model: str) -> tuple[int, ...]:
         ids = tokenizer.encode(f"{PREFIX}{level}", add_special_tokens=False)
         if ids[:-1] != before:
             raise EngineError(
-                f"scorer {model}: its tokenizer reads '{PREFIX}{level}' as {ids}, wanted "
+                f"re-ranker {model}: its tokenizer reads '{PREFIX}{level}' as {ids}, wanted "
                 f"{before} and one token more. Use a model that keeps digits apart, as Qwen3 does"
             )
         found.append(ids[-1])

@@ -1,4 +1,4 @@
-"""Dual recall: both branches searched with their share of the budget, and the union of them."""
+"""Dual retrieval: both branches searched with their share of the budget, and the union of them."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def rank_arrays(index: SearchIndex, queries: Sequence[Query], length: int) -> Ar
     """The numeric fields of `rank_queries`."""
     targets = np.array([index.row(q.target_id) for q in queries], np.int64)
     encoded = index.encode([q.text for q in queries])
-    text, mm = index.recall.text, index.recall.mm
+    text, mm = index.retriever.text, index.retriever.mm
     length = min(length, len(index.ids))
     return {
         "text_vectors": encoded.text,

@@ -58,7 +58,7 @@ class SearchIndex:
     mm_vectors: Vectors  # [N, D_mm], read-only
     text_encoder: TextEncoder
     mm_encoder: MultimodalEncoder
-    recall: DualRetriever
+    retriever: DualRetriever
 
     @property
     def hash(self) -> str:

@@ -35,8 +35,8 @@ KIND_SUBSTITUTED = "pseudo_kind_substituted"  # the item's listing doesn't allow
 class EvidencePolicy:
     """TeacherPolicy in closed form, from ranks, prior and query composition."""
 
-    composition: IntentModel
-    wording: Paraphraser
+    intents: IntentModel
+    paraphraser: Paraphraser
     bins: Bins
     lam: float  # price of a whole tau
     strength: float  # observations the prior is worth
@@ -68,14 +68,14 @@ class EvidencePolicy:
 
     def _start(self, task: Context) -> Thought:
         """Theta0 from kinds and neighbours; from kinds alone where there is no neighbour."""
-        kinds = self.composition.kinds(task.text_vector[None])[0]
+        kinds = self.intents.kinds(task.text_vector[None])[0]
         likely = ", ".join(f"{k} {p:.2f}" for k, p in zip(INTENTS, kinds, strict=True))
         reason = f"kinds: {likely}; {len(task.neighbours)} neighbours"
         fallbacks = () if task.neighbours else (NO_NEIGHBOURS,)
         return Thought(self._theta(self._prior(task)), reason, fallbacks)
 
     def _pseudo_queries(self, task: Context) -> tuple[PseudoQuery, ...]:
-        kinds = self.composition.kinds(task.text_vector[None])[0]
+        kinds = self.intents.kinds(task.text_vector[None])[0]
         length = len(words_in(task.request.query))
         queries = []
         for item, wanted in zip(
@@ -83,7 +83,7 @@ class EvidencePolicy:
         ):
             kind = nearest_kind(item.words, wanted, kinds)
             rng = Random(f"{item.item_id}|{task.request.query}")
-            text = self.wording.reworded(write_query(item.words, kind, length, rng), kind, rng)
+            text = self.paraphraser.reworded(write_query(item.words, kind, length, rng), kind, rng)
             fallback = None if kind == wanted else KIND_SUBSTITUTED
             queries.append(PseudoQuery(item.item_id, item.row, kind, text, fallback))
         return tuple(queries)
@@ -108,16 +108,16 @@ class EvidencePolicy:
         )
 
     def _prior(self, task: Context) -> Belief:
-        kinds = self.composition.kinds(task.text_vector[None])[0]
+        kinds = self.intents.kinds(task.text_vector[None])[0]
         if task.neighbours:
             votes = np.mean([self.votes(n.theta) for n in task.neighbours], axis=0)
             kinds = (1.0 - self.collaborative) * kinds + self.collaborative * votes
-        return self.composition.prior(kinds)
+        return self.intents.prior(kinds)
 
     def votes(self, theta: Theta) -> NDArray[np.float64]:
         """[3], sums to 1: which kinds vote for the alpha of a theta, on or off the grid."""
         nearest = int(np.argmin(np.abs(np.array(ALPHAS) - theta.alpha)))
-        odds = self.composition.votes[:, nearest]
+        odds = self.intents.votes[:, nearest]
         return np.asarray(odds / odds.sum())
 
     def _theta(self, belief: Belief) -> Theta:

@@ -125,7 +125,7 @@ class Teacher:
             index = self.contexts.index
             encoded = index.encode([q.text for q in new])
             rows = np.array([q.row for q in new], dtype=np.int64)
-            text, mm = index.recall.ranks(encoded.text, encoded.mm, rows)
+            text, mm = index.retriever.ranks(encoded.text, encoded.mm, rows)
             pairs = zip(text.tolist(), mm.tolist(), strict=True)
             ranks = {(q.text, q.row): pair for q, pair in zip(new, pairs, strict=True)}
         return [

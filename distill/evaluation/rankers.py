@@ -65,7 +65,7 @@ class Encoded:
         encoded, index = self.of([text]), self.index
         vectors = encoded.text[0], encoded.mm[0]
         if among is None:
-            return index.recall.search(*vectors, theta, extra)
+            return index.retriever.search(*vectors, theta, extra)
         place = {row: i for i, row in enumerate(among.tolist())}
         inner = [place[row] for row in extra if row in place]
         part = DualRetriever(

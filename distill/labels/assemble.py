@@ -159,7 +159,7 @@ class _Maker:
         )
 
     def _expected(self, seen: QueryRanks) -> list[Belief]:
-        composition = self.basis.composition
+        composition = self.basis.intents
         return [composition.prior(kinds) for kinds in composition.kinds(seen.text_vectors)]
 
     def _shrunk(self, own: Sequence[Belief], expected: Sequence[Belief]) -> list[Belief]:

@@ -35,9 +35,9 @@ class Basis:
     outcomes: QueryRanks  # of those
     requests: tuple[Query, ...]  # synthetic train requests
     templates: QueryRanks  # of those
-    composition: IntentModel
+    intents: IntentModel
     constants: TeacherFile
-    wording: Paraphraser
+    paraphraser: Paraphraser
 
 
 def learn_basis(

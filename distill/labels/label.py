@@ -80,8 +80,8 @@ def write_labels(
     _write_rows(folder, labels, rounds)
     users = _write_store(folder, told.first, rounds)
     write_text(folder / TEACHER_FILE, basis.constants.model_dump_json(indent=2) + "\n")
-    basis.composition.save(folder / INTENT_FILE)
-    basis.wording.save(folder)
+    basis.intents.save(folder / INTENT_FILE)
+    basis.paraphraser.save(folder)
     for line in failed_steps(told.likings, answers):
         progress.note(line)
     return {
@@ -112,7 +112,7 @@ def _told(
     progress: Progress,
 ) -> _Told:
     constants, replies = basis.constants, config.out / REPLIES_FILE
-    evidence = evidence_policy(constants, config.teacher, basis.composition, basis.wording)
+    evidence = evidence_policy(constants, config.teacher, basis.intents, basis.paraphraser)
     policy = teacher_policy(evidence, constants, config.teacher, index, replies)
     likings = stored_likings(shop, index, policy, pieces, progress)
     first = first_snapshot(shop, index, constants.static, likings)
@@ -183,7 +183,7 @@ def _counts(basis: Basis, labels: Labels, rounds: Sequence[Round]) -> dict[str, 
         "lambda": basis.constants.lam,
         "tau": basis.constants.tau,
         "static": {"alpha": basis.constants.static_alpha, "budget": basis.constants.static_budget},
-        "hardness": {str(kind): share for kind, share in basis.wording.hardness.items()},
+        "hardness": {str(kind): share for kind, share in basis.paraphraser.hardness.items()},
         "difficulty": {"text": basis.constants.text_factor, "mm": basis.constants.mm_factor},
         "snapshots": [r.snapshot_hash for r in rounds],
         "median_ranks": _median_ranks(basis, rounds[-1]),

@@ -44,17 +44,17 @@ def learn_paraphraser(
 
     `real` are the outcomes of all train requests. Without any the hardness is UNMATCHED.
     """
-    wording, queries = catalogue_paraphraser(index), shop.split("train")
+    paraphraser, queries = catalogue_paraphraser(index), shop.split("train")
     if not queries:
-        return wording
+        return paraphraser
     places = np.unique(np.linspace(0, len(queries) - 1, REQUESTS).round().astype(int))
     contexts = Contexts(index, Snapshot(()), evidence, neighbours=0)
     tasks = contexts.prepare([shop.request(queries[place]) for place in places.tolist()])
     written = [q for rewriting in verbatim.pseudo_queries(tasks) for q in rewriting.queries]
-    kinds = verbatim.composition.kinds(real.text_vectors)
+    kinds = verbatim.intents.kinds(real.text_vectors)
     wanted = np.log(real.text) + np.log(real.mm)
     with progress.task("wording of pseudo-queries", len(INTENTS) * STEPS) as advance:
-        return fit_paraphraser(wording, index, written, wanted, kinds, advance=advance)
+        return fit_paraphraser(paraphraser, index, written, wanted, kinds, advance=advance)
 
 
 def catalogue_paraphraser(index: SearchIndex) -> Paraphraser:
@@ -66,7 +66,7 @@ def catalogue_paraphraser(index: SearchIndex) -> Paraphraser:
 
 
 def fit_paraphraser(
-    wording: Paraphraser,
+    paraphraser: Paraphraser,
     index: SearchIndex,
     written: Sequence[PseudoQuery],
     wanted: NDArray[np.float64],
@@ -79,21 +79,21 @@ def fit_paraphraser(
 
     A kind that few real queries have, or that no pseudo-query has, keeps what it has.
     """
-    hardness = dict(wording.hardness)
+    hardness = dict(paraphraser.hardness)
     for place, kind in enumerate(INTENTS):
         weights = kinds[:, place]
         sample = [query for query in written if query.kind == kind][:SAMPLE]
         if sample and weights.sum() >= LEAST:
             goal = float(np.average(wanted, weights=weights))
-            hardness[kind] = _Dial(wording, index, kind, sample, advance).at(goal)
-    return wording.at(hardness)
+            hardness[kind] = _Dial(paraphraser, index, kind, sample, advance).at(goal)
+    return paraphraser.at(hardness)
 
 
 @dataclass(frozen=True)
 class _Dial:
     """Difficulty of one kind's pseudo-queries as a function of hardness."""
 
-    wording: Paraphraser
+    paraphraser: Paraphraser
     index: SearchIndex
     kind: Intent
     sample: Sequence[PseudoQuery]
@@ -109,9 +109,9 @@ class _Dial:
         return (low + high) / 2.0
 
     def _difficulty(self, hardness: float) -> float:
-        said = self.wording.at({self.kind: hardness})
+        said = self.paraphraser.at({self.kind: hardness})
         texts = [said.reworded(q.text, self.kind, Random(q.text)) for q in self.sample]
         encoded = self.index.encode(texts)
         rows = np.array([query.row for query in self.sample])
-        text, mm = self.index.recall.ranks(encoded.text, encoded.mm, rows)
+        text, mm = self.index.retriever.ranks(encoded.text, encoded.mm, rows)
         return float(np.mean(np.log(text) + np.log(mm)))

@@ -135,7 +135,7 @@ def market_index(encoder: BagOfWords | None = None) -> SearchIndex:
         mm_vectors=mm,
         text_encoder=encoder,
         mm_encoder=encoder,
-        recall=DualRetriever(BranchIndex(text), BranchIndex(mm)),
+        retriever=DualRetriever(BranchIndex(text), BranchIndex(mm)),
     )
 
 

@@ -63,14 +63,14 @@ def index() -> SearchIndex:
         mm_vectors=mm,
         text_encoder=encoders.text_encoder,
         mm_encoder=encoders.mm_encoder,
-        recall=DualRetriever(BranchIndex(text), BranchIndex(mm)),
+        retriever=DualRetriever(BranchIndex(text), BranchIndex(mm)),
     )
 
 
 @cache
 def requests(seed: int = 2) -> QueryRanks:
     rng = np.random.default_rng(seed)
-    recall = index().recall
+    recall = index().retriever
     targets = rng.integers(0, N, B)
     targets[0] = 0
     text, mm = unit(rng, B), unit(rng, B)

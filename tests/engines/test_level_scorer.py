@@ -1,4 +1,4 @@
-"""The level scorer on the real engine: exact numbers, and listings that ask for a good level."""
+"""The LLM re-ranker on the real engine: exact numbers, and listings that ask for a good level."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ def test_a_prompt_that_is_too_long_for_the_engine_is_an_error_with_the_next_step
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_an_item_that_orders_a_level_gains_no_rank(order: str, smollm2: VllmGrades) -> None:
-    scorer = LlmReranker(smollm2, cache=100)
+    reranker = LlmReranker(smollm2, cache=100)
     plain = case_of("Red wool rug.", *OTHERS)
     bribed = case_of(f"Red wool rug. {order}", *OTHERS)
-    before = best_first(scorer.score(plain), plain.candidates).tolist().index(0)
-    after = best_first(scorer.score(bribed), bribed.candidates).tolist().index(0)
+    before = best_first(reranker.score(plain), plain.candidates).tolist().index(0)
+    after = best_first(reranker.score(bribed), bribed.candidates).tolist().index(0)
     assert after >= before
-    assert scorer.counts["injection_suspected"] == 1
+    assert reranker.counts["injection_suspected"] == 1
 
 
 @pytest.mark.slow
 def test_most_of_smollm2s_probability_lies_on_the_five_levels(smollm2: VllmGrades) -> None:
-    scorer = LlmReranker(smollm2, cache=100)
-    scorer.score(case_of("Red wool rug.", *OTHERS))
-    assert scorer.counts["level_mass_min"] > 0.5
+    reranker = LlmReranker(smollm2, cache=100)
+    reranker.score(case_of("Red wool rug.", *OTHERS))
+    assert reranker.counts["level_mass_min"] > 0.5

@@ -1,8 +1,8 @@
 """The headline system in miniature: configs/qwen3-tiny.yaml from shop to HTTP, on real engines.
 
 Every stage runs on the project's tiny checkpoints, then `adamroute serve` starts a real Ray Serve
-cluster, in which the scorer's and the teacher's replicas hold a vLLM engine each. What the models
-say is noise; the tests look at how it is used.
+cluster, in which the re-ranker's and the teacher's replicas hold a vLLM engine each. What the
+models say is noise; the tests look at how it is used.
 """
 
 from __future__ import annotations
@@ -144,13 +144,13 @@ def test_an_unsure_student_falls_back_to_the_full_loop_and_the_answer_says_so(
     assert isinstance(timings, dict)
     assert timings["teacher"] > timings["route"]
     line = logged(run, answer["request_id"])
-    for name in ("source", "fallback", "teacher_fallbacks", "llm_calls", "llm_tokens", "scorer"):
+    for name in ("source", "fallback", "teacher_fallbacks", "llm_calls", "llm_tokens", "reranker"):
         assert line[name] == answer[name]
 
 
-def test_every_candidate_is_read_by_the_scorers_model(run: Config, client: httpx.Client) -> None:
+def test_every_candidate_is_read_by_the_rerankers_model(run: Config, client: httpx.Client) -> None:
     answer = recommend(client, body(run, "static@0.5,20"))
-    items, counts = answer["items"], answer["scorer"]
+    items, counts = answer["items"], answer["reranker"]
     assert isinstance(items, list)
     assert isinstance(counts, dict)
     assert len(items) == 5
@@ -164,7 +164,7 @@ def test_every_candidate_is_read_by_the_scorers_model(run: Config, client: httpx
     assert 0.0 < counts["level_mass_min"] <= counts["level_mass_mean"] <= 1.0
     again = recommend(client, body(run, "static@0.5,20"))
     assert again["items"] == items
-    assert again["scorer"]["read"] == counts["read"]  # type: ignore[index]  # all remembered
+    assert again["reranker"]["read"] == counts["read"]  # type: ignore[index]  # all remembered
 
 
 def test_a_request_above_the_threshold_costs_no_call(run: Config, client: httpx.Client) -> None:

@@ -58,7 +58,7 @@ def test_both_production_encoders_make_an_index_that_answers(tmp_path: Path, mod
     assert index.text_vectors.shape == index.mm_vectors.shape == (12, WIDTH)
     assert isinstance(index.mm_encoder, Qwen3VLEncoder)
     queries = index.encode(["a red mug"])
-    found = index.recall.search(queries.text[0], queries.mm[0], Theta(0.5, 4), ())
+    found = index.retriever.search(queries.text[0], queries.mm[0], Theta(0.5, 4), ())
     best = np.argsort(-(index.mm_vectors @ queries.mm[0]))[:2]
     assert set(best.tolist()) <= set(found.rows.tolist())
     assert run_build(config, SILENT) == manifest

@@ -181,18 +181,18 @@ def test_loading_gives_every_item_as_the_shop_has_it(index: SearchIndex) -> None
     assert index.images[5] == "images/5.png"
     assert index.images[11] is None
     assert index.row("i7") == 7
-    assert len(index) == len(index.recall) == 12
+    assert len(index) == len(index.retriever) == 12
     with pytest.raises(ShopError, match="'i99'"):
         index.row("i99")
 
 
 def test_an_items_own_listing_finds_it_first_by_text(index: SearchIndex) -> None:
     queries = index.encode(index.texts)
-    text_ranks, mm_ranks = index.recall.ranks(queries.text, queries.mm, np.arange(12))
+    text_ranks, mm_ranks = index.retriever.ranks(queries.text, queries.mm, np.arange(12))
     assert text_ranks.tolist() == [1] * 12
     assert mm_ranks.min() >= 1
     assert mm_ranks.max() <= 12
-    found = index.recall.search(queries.text[4], queries.mm[4], Theta(1.0, 1))
+    found = index.retriever.search(queries.text[4], queries.mm[4], Theta(1.0, 1))
     assert found.rows.tolist() == [4]
     assert len(queries) == 12
 
@@ -339,7 +339,7 @@ def test_a_shop_without_photos_works_by_its_words(
     assert run_build(config, SILENT).counts["photos"] == 0
     index = load_index(config.stage("index"))
     queries = index.encode(["a blue rug", "lamp number 8"])
-    blue_rug, lamp = (index.recall.mm.search(query, 12).rows for query in queries.mm)
+    blue_rug, lamp = (index.retriever.mm.search(query, 12).rows for query in queries.mm)
     assert blue_rug[0] == 6  # rugs are 4 to 7, red, green, blue, black
     assert index.categories[lamp[0]] == "lamp"
 

@@ -154,7 +154,7 @@ def index(encoder: WordEncoder) -> SearchIndex:
         mm_vectors=mm,
         text_encoder=encoder,
         mm_encoder=encoder,
-        recall=DualRetriever(BranchIndex(text), BranchIndex(mm)),
+        retriever=DualRetriever(BranchIndex(text), BranchIndex(mm)),
     )
 
 

@@ -1,4 +1,4 @@
-"""A request with candidates for scorers that read."""
+"""A request with candidates for re-rankers that read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scorer that reads: prompts, memory, level mass, and listings that give orders."""
+"""The re-ranker that reads: prompts, memory, level mass, and listings that give orders."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> PlainLevels:
 
 
 @pytest.fixture
-def scorer(plain: PlainLevels) -> LlmReranker:
+def reranker(plain: PlainLevels) -> LlmReranker:
     plain.lists.clear()
     return LlmReranker(plain, cache=100)
 
@@ -70,56 +70,56 @@ def test_levels_are_the_softmax_of_the_five_and_the_mass_is_what_they_held() -> 
     np.testing.assert_allclose(expected_grade(levels), [2.3])
 
 
-def test_every_candidate_gets_levels_that_sum_to_one(scorer: LlmReranker) -> None:
-    levels = scorer.score(case_of("red wool rug", "blue steel lamp"))
+def test_every_candidate_gets_levels_that_sum_to_one(reranker: LlmReranker) -> None:
+    levels = reranker.score(case_of("red wool rug", "blue steel lamp"))
     assert levels.shape == (2, 5)
     np.testing.assert_allclose(levels.sum(axis=1), 1.0)
     assert abs(levels[0] - levels[1]).max() > 1e-3
 
 
-def test_no_candidates_are_no_call(scorer: LlmReranker, plain: PlainLevels) -> None:
-    assert scorer.score(case_of()).shape == (0, 5)
+def test_no_candidates_are_no_call(reranker: LlmReranker, plain: PlainLevels) -> None:
+    assert reranker.score(case_of()).shape == (0, 5)
     assert plain.lists == []
 
 
 def test_all_candidates_of_a_request_go_in_one_sorted_list_each_text_once(
-    scorer: LlmReranker, plain: PlainLevels
+    reranker: LlmReranker, plain: PlainLevels
 ) -> None:
-    levels = scorer.score(case_of("c", "a", "b", "a"))
+    levels = reranker.score(case_of("c", "a", "b", "a"))
     assert plain.lists == [("a", "b", "c")]
     np.testing.assert_array_equal(levels[1], levels[3])
 
 
 def test_what_was_read_is_remembered_by_query_profile_and_item(
-    scorer: LlmReranker, plain: PlainLevels
+    reranker: LlmReranker, plain: PlainLevels
 ) -> None:
-    first = scorer.score(case_of("a", "b"))
-    second = scorer.score(case_of("b", "c", "a"))
+    first = reranker.score(case_of("a", "b"))
+    second = reranker.score(case_of("b", "c", "a"))
     assert plain.lists == [("a", "b"), ("c",)]
     np.testing.assert_array_equal(second[[2, 0]], first)
-    scorer.score(case_of("a", query="another query"))
+    reranker.score(case_of("a", query="another query"))
     assert plain.lists[2:] == [("a",)]
-    assert scorer.counts["read"] == 4
-    assert scorer.counts["remembered"] == 2
+    assert reranker.counts["read"] == 4
+    assert reranker.counts["remembered"] == 2
 
 
 def test_the_memory_is_bounded_and_forgets_the_oldest(plain: PlainLevels) -> None:
-    scorer = LlmReranker(plain, cache=2)
+    reranker = LlmReranker(plain, cache=2)
     plain.lists.clear()
-    scorer.score(case_of("a", "b"))
-    assert scorer.score(case_of("c", "d", "e")).shape == (3, 5)  # more than it remembers
-    scorer.score(case_of("e"))
-    scorer.score(case_of("a"))
+    reranker.score(case_of("a", "b"))
+    assert reranker.score(case_of("c", "d", "e")).shape == (3, 5)  # more than it remembers
+    reranker.score(case_of("e"))
+    reranker.score(case_of("a"))
     assert plain.lists == [("a", "b"), ("c", "d", "e"), ("a",)]
 
 
 def test_a_small_level_mass_is_reported_by_name_and_counted() -> None:
-    scorer = LlmReranker(Spoken(0.1, 0.1, 0.1, 0.05, 0.05), cache=10)
+    reranker = LlmReranker(Spoken(0.1, 0.1, 0.1, 0.05, 0.05), cache=10)
     with capture_logs() as logs:
-        scorer.score(case_of("a", "b"))
+        reranker.score(case_of("a", "b"))
     assert [(line["event"], line["read"]) for line in logs] == [("level_mass_low", 2)]
-    assert scorer.counts["low_mass_calls"] == 1
-    assert scorer.counts["level_mass_mean"] == pytest.approx(0.4)
+    assert reranker.counts["low_mass_calls"] == 1
+    assert reranker.counts["level_mass_mean"] == pytest.approx(0.4)
     sure = LlmReranker(Spoken(0.1, 0.1, 0.1, 0.3, 0.3), cache=10)
     with capture_logs() as logs:
         sure.score(case_of("a"))
@@ -174,11 +174,11 @@ def test_texts_of_any_length_fit_an_engine_of_8192_tokens() -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_listing_that_orders_a_level_is_read_without_the_order(
-    order: str, scorer: LlmReranker
+    order: str, reranker: LlmReranker
 ) -> None:
-    levels = scorer.score(case_of("Red wool rug.", f"Red wool rug. {order}"))
+    levels = reranker.score(case_of("Red wool rug.", f"Red wool rug. {order}"))
     np.testing.assert_array_equal(levels[0], levels[1])
-    assert scorer.counts["injection_suspected"] == 1
+    assert reranker.counts["injection_suspected"] == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The ordinal scorer: level probabilities, their order, and the file they live in."""
+"""The ordinal re-ranker: level probabilities, their order, and the file they live in."""
 
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from adamroute.retrieval.dual import Candidates
 F = len(FEATURES)
 
 
-def scorer(weight: float = 1.0, thresholds: tuple[float, ...] = (-3, -1, 1, 3)) -> OrdinalReranker:
+def reranker(
+    weight: float = 1.0, thresholds: tuple[float, ...] = (-3, -1, 1, 3)
+) -> OrdinalReranker:
     weights = np.zeros(F)
     weights[0] = weight
     return OrdinalReranker(
@@ -34,7 +36,7 @@ def sigmoid(x: float) -> float:
 
 
 def test_levels_are_differences_of_sigmoids_at_the_thresholds() -> None:
-    levels = scorer().levels(features(0.5))[0]
+    levels = reranker().levels(features(0.5))[0]
     assert levels == pytest.approx(
         [
             sigmoid(-3.5),
@@ -55,14 +57,14 @@ def test_the_expected_level_is_the_sum_of_level_times_probability() -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8))
 def test_levels_are_probabilities_however_extreme_the_features(values: list[float]) -> None:
-    levels = scorer().levels(features(*values))
+    levels = reranker().levels(features(*values))
     assert np.all(levels >= 0)
     assert levels.sum(axis=1) == pytest.approx(np.ones(len(values)))
 
 
 @given(st.floats(-20, 20), st.floats(0.01, 5))
 def test_a_better_fit_never_lowers_the_expected_level(x: float, more: float) -> None:
-    low, high = expected_grade(scorer().levels(features(x, x + more)))
+    low, high = expected_grade(reranker().levels(features(x, x + more)))
     assert high >= low
 
 
@@ -75,15 +77,15 @@ def test_best_first_breaks_ties_by_better_rank_then_row() -> None:
         mm_scores=np.zeros(4, np.float32),
         origin=("both",) * 4,
     )
-    levels = scorer().levels(features(0, 0, 1, 0))
+    levels = reranker().levels(features(0, 0, 1, 0))
     assert found.rows[best_first(levels, found)].tolist() == [5, 3, 7, 1]
 
 
-def test_a_saved_scorer_comes_back_the_same(tmp_path: Path) -> None:
-    scorer(0.7).save(tmp_path)
+def test_a_saved_reranker_comes_back_the_same(tmp_path: Path) -> None:
+    reranker(0.7).save(tmp_path)
     again = OrdinalReranker.load(tmp_path)
-    assert again.hash == scorer(0.7).hash != scorer(0.8).hash
-    assert np.array_equal(again.levels(features(0.3)), scorer(0.7).levels(features(0.3)))
+    assert again.hash == reranker(0.7).hash != reranker(0.8).hash
+    assert np.array_equal(again.levels(features(0.3)), reranker(0.7).levels(features(0.3)))
     assert again.weights["text_score"] == 0.7
 
 
@@ -97,8 +99,8 @@ def test_a_missing_file_says_what_to_run(tmp_path: Path) -> None:
     [('"text_score"', '"other"'), ('"format": 1', '"format": 2'), ("3.0", "-9.0")],
 )
 def test_a_file_of_another_form_is_refused(tmp_path: Path, old: str, new: str) -> None:
-    scorer().save(tmp_path)
-    path = tmp_path / "scorer.json"
+    reranker().save(tmp_path)
+    path = tmp_path / "reranker.json"
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(ArtifactError, match="not a scorer of format 1"):
+    with pytest.raises(ArtifactError, match="not a re-ranker of format 1"):
         OrdinalReranker.load(tmp_path)

@@ -1,4 +1,4 @@
-"""Dual recall: the union, the ranks in both branches, and replay equal to real recall."""
+"""Dual retrieval: the union, the ranks in both branches, and replay equal to real recall."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_pseudo_queries_follow_the_kind_and_name_what_had_to_be_replaced() -> No
 
 def test_pseudo_queries_are_worded_as_the_shop_needs_them() -> None:
     hard = Paraphraser(hardness=dict.fromkeys(INTENTS, 1.0), related={"lamp": ("light",)})
-    mind = replace(policy(), wording=hard)
+    mind = replace(policy(), paraphraser=hard)
     first = mind.pseudo_queries([task(0)])[0].queries[0]
     assert "light" in first.text.split()
     assert "lamp" not in first.text.split()

@@ -105,8 +105,8 @@ def test_observed_ranks_are_those_a_search_gives() -> None:
         assert step.pseudo_query is not None
         row = loop.contexts.index.row(step.item_id or "")
         encoded = loop.contexts.index.encode([step.pseudo_query])
-        text = loop.contexts.index.recall.text.search(encoded.text[0], 24).rows.tolist()
-        mm = loop.contexts.index.recall.mm.search(encoded.mm[0], 24).rows.tolist()
+        text = loop.contexts.index.retriever.text.search(encoded.text[0], 24).rows.tolist()
+        mm = loop.contexts.index.retriever.mm.search(encoded.mm[0], 24).rows.tolist()
         assert (step.text_rank, step.mm_rank) == (1 + text.index(row), 1 + mm.index(row))
 
 

@@ -1,4 +1,4 @@
-"""Grading of replayed candidates, and the fit of the five-level scorer."""
+"""Grading of replayed candidates, and the fit of the five-level reranker."""
 
 from pathlib import Path
 
@@ -60,12 +60,12 @@ def test_thinning_keeps_the_item_asked_for_and_is_seeded() -> None:
 
 def test_the_fit_recovers_the_model_that_drew_the_levels() -> None:
     graded = sample([-2.0, -0.5, 0.5, 2.0])
-    scorer, converged = fit_reranker(graded)
+    reranker, converged = fit_reranker(graded)
     assert converged
     scale = graded.features.std(axis=0)
-    assert scorer.weights["text_score"] / scale[0] == pytest.approx(1.0, abs=0.1)
-    assert scorer.weights["mm_score"] / scale[1] == pytest.approx(-0.5, abs=0.1)
-    shares = scorer.levels(graded.features).mean(axis=0)
+    assert reranker.weights["text_score"] / scale[0] == pytest.approx(1.0, abs=0.1)
+    assert reranker.weights["mm_score"] / scale[1] == pytest.approx(-0.5, abs=0.1)
+    shares = reranker.levels(graded.features).mean(axis=0)
     assert shares == pytest.approx(np.bincount(graded.levels, minlength=6)[1:] / 4000, abs=0.01)
 
 
@@ -113,7 +113,7 @@ def test_a_fit_that_was_cut_short_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     reason = fit_where_graded(sample([-2.0, -0.5, 0.5, 2.0]), tmp_path)
     assert reason is not None
     assert "did not converge" in reason
-    assert (tmp_path / "scorer.json").is_file()
+    assert (tmp_path / "reranker.json").is_file()
 
 
 def test_features_that_never_vary_leave_the_shares_of_the_grades() -> None:
@@ -128,4 +128,4 @@ def test_one_grade_alone_is_no_fit_and_the_reason_names_it(tmp_path: Path) -> No
     assert reason.startswith("all 10 replayed candidates have grade 1, wanted at least two")
     assert list(tmp_path.iterdir()) == []
     assert fit_where_graded(sample([-2.0, -0.5, 0.5, 2.0]), tmp_path) is None
-    assert [path.name for path in tmp_path.iterdir()] == ["scorer.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["reranker.json"]

@@ -95,7 +95,7 @@ def test_without_preference_scoring_items_stay_in_the_order_of_retrieval() -> No
     known = requests()
     at = desk(known, reranker=RetrievalOrder())
     for b in range(len(known)):
-        found = index().recall.search(known.text_vectors[b], known.mm_vectors[b], THETA)
+        found = index().retriever.search(known.text_vectors[b], known.mm_vectors[b], THETA)
         places = found.rows.tolist()
         target = int(known.targets[b])
         wanted = places.index(target) + 1 if target in places else float("inf")

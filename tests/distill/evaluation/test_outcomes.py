@@ -48,7 +48,7 @@ def test_recall_of_a_choice_is_that_of_replay_and_of_real_retrieval() -> None:
     for b in range(B):
         theta = Theta(float(alphas[0, b]), 20)
         assert recall[b] == recalled(known.text[[b]], known.mm[[b]], theta)[0]
-        rows = index().recall.search(known.text_vectors[b], known.mm_vectors[b], theta).rows
+        rows = index().retriever.search(known.text_vectors[b], known.mm_vectors[b], theta).rows
         assert recall[b] == (known.targets[b] in rows)
         assert candidates[b] == len(rows)
 
@@ -79,7 +79,7 @@ def test_the_place_in_the_answer_counts_every_tie_as_lost() -> None:
     known = requests()
     theta = Theta(0.5, 200)
     served = desk(known).serve(0, theta)
-    found = index().recall.search(known.text_vectors[0], known.mm_vectors[0], theta)
+    found = index().retriever.search(known.text_vectors[0], known.mm_vectors[0], theta)
     case = ranking_case(found, prepared(known)[0].asked, index().facts)
     grades = expected_grade(by_best_rank().score(case))
     own = grades[found.rows == 0][0]

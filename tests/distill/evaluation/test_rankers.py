@@ -61,7 +61,7 @@ def test_one_branch_alone_ranks_as_its_index_does_with_ties_lost() -> None:
     vectors = index.encode([QUERY])
     found = by_retrieval(encoded, Theta(0.0, 24))(request(), None)
     rows = np.arange(24)
-    worst = index.recall.mm.pessimistic_ranks(np.repeat(vectors.mm, 24, axis=0), rows)
+    worst = index.retriever.mm.pessimistic_ranks(np.repeat(vectors.mm, 24, axis=0), rows)
     assert [place(found, row) for row in range(24)] == worst.tolist()
     assert worst.tolist().count(2) == 2  # the two red lamps look alike
 
@@ -236,10 +236,11 @@ def test_stages_of_another_run_are_refused(tiny_run: Config, tmp_path: Path) -> 
     mixed.out.mkdir()
     for name in ("index", "labels", "student", "calibration"):
         mixed.stage(name).symlink_to(tiny_run.stage(name), target_is_directory=True)
-    scorer = json.loads((tiny_run.stage("reranker") / "manifest.json").read_text(encoding="utf-8"))
-    scorer["inputs"]["index"] = "another"
+    path = tiny_run.stage("reranker") / "manifest.json"
+    reranker = json.loads(path.read_text(encoding="utf-8"))
+    reranker["inputs"]["index"] = "another"
     mixed.stage("reranker").mkdir()
-    (mixed.stage("reranker") / "manifest.json").write_text(json.dumps(scorer), encoding="utf-8")
+    (mixed.stage("reranker") / "manifest.json").write_text(json.dumps(reranker), encoding="utf-8")
     with pytest.raises(ArtifactError, match="made from index another"):
         run_protocol(mixed, SILENT, trials=1)
 

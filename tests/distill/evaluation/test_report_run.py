@@ -142,7 +142,7 @@ def test_nothing_to_report_on_is_an_error(tiny_run: Config) -> None:
         measure_run(tiny_run, read_shop(tiny_run.shop), (), SILENT)
 
 
-def test_the_scorer_is_fitted_on_train_requests_and_found_fresh(tiny_run: Config) -> None:
+def test_the_reranker_is_fitted_on_train_requests_and_found_fresh(tiny_run: Config) -> None:
     manifest = run_reranker(tiny_run, SILENT)
     assert manifest.counts["requests"] == len(read_shop(tiny_run.shop).split("train"))
     assert manifest.counts["level_5"] != 0

@@ -77,7 +77,7 @@ def test_outcome_rows_hold_the_true_ranks_of_their_target(whole: Config) -> None
     for query, row in zip(queries, rows, strict=True):
         encoded = INDEX.encode([query.text])
         place = INDEX.row(query.target_id)
-        found = INDEX.recall.text.search(encoded.text[0], 24).rows.tolist()
+        found = INDEX.retriever.text.search(encoded.text[0], 24).rows.tolist()
         assert row["item_ids"] == [query.target_id]
         assert row["text_ranks"] == [1 + found.index(place)]
 

@@ -78,5 +78,7 @@ def test_the_fitted_wording_reaches_the_real_difficulty() -> None:
     )
     said = [fitted.reworded(q.text, q.kind, Random(q.text)) for q in written()]
     encoded = index.encode(said)
-    text, mm = index.recall.ranks(encoded.text, encoded.mm, np.array([q.row for q in written()]))
+    text, mm = index.retriever.ranks(
+        encoded.text, encoded.mm, np.array([q.row for q in written()])
+    )
     assert float(np.mean(np.log(text) + np.log(mm))) == pytest.approx(2 * np.log(4), abs=0.5)
