@@ -7,6 +7,7 @@ The only module of the core that may import the stages, and it does so inside it
 from __future__ import annotations
 
 import json
+import logging
 import shlex
 import sys
 from collections.abc import Callable
@@ -356,6 +357,7 @@ def main() -> None:
     SIGINT and SIGTERM; 1 and a traceback for a bug.
     """
     run_in_utf8()
+    logging.raiseExceptions = False  # a library's log on a full disk: its traceback helps nobody
     try:
         with stopped_by_signals():
             prepare_process()

@@ -16,7 +16,7 @@ MOUNTS=()
 PROXIES=(HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 http_proxy=http://127.0.0.1:9
   ALL_PROXY=socks5://127.0.0.1:9)
 LONG=$WORK/$(printf 'long%.0s' {1..25})
-mkdir -p "$LONG"
+mkdir -p "$LONG" && chmod 1777 "$LONG"
 
 # shellcheck disable=SC2317  # the trap calls it
 tidy() {
@@ -163,11 +163,11 @@ try "env: proxies" 0 "" env "${PROXIES[@]}" "${ASK[@]}"
 if [[ -n ${NOBODY+x} ]]; then
   mkdir "$WORK/nobody" && cp -a "$WORK/base/cache" "$WORK/nobody/cache" && chown -R 65534:65534 "$WORK/nobody"
   chmod -R a-w "$WORK/shop"
-  try "env: nobody, no HOME, C, read-only shop: run" 0 "" "${NOBODY[@]}" env LC_ALL=C PYTHONUTF8=0 "${PROXIES[@]}" \
+  try "env: nobody, no HOME, C, read-only shop" 0 "" "${NOBODY[@]}" env LC_ALL=C PYTHONUTF8=0 TMPDIR="$LONG" "${PROXIES[@]}" \
     "$ADAMROUTE" run "$WORK/base.yaml" --shop "$WORK/shop" --out "$WORK/nobody"
   check "env: nobody's run is the same" "same bytes" cmp -s "$WORK/base.sums" <(hashes "$WORK/nobody")
 else
-  skip "env: nobody, no HOME, C, read-only shop: run" "needs root and setpriv"
+  skip "env: nobody, no HOME, C, read-only shop" "needs root and setpriv"
 fi
 
 say "A full disk"
