@@ -87,7 +87,7 @@ SCORER = {"kind": "llm", "llm": {"vllm": {"gpu_memory_utilization": 0.3}}}
         ({"gpus": {"reranker": 0.25}}, "reranker.llm.vllm.gpu_memory_utilization is 0.3, .*0.25"),
         ({"gpus": {"teacher": 0.3}}, "teacher.llm.vllm.gpu_memory_utilization is 0.4, .*0.3"),
         ({"gpus": {"reranker": 1.5}}, "less than or equal to 1"),
-        ({"retrieval_device": "gpu", "gpus": {"recall": 0.1}}, "both need a share"),
+        ({"retrieval_device": "gpu", "gpus": {"recommender": 0.1}}, "both need a share"),
     ],
 )
 def test_shares_of_a_gpu_that_cannot_work_are_refused(
