@@ -152,8 +152,7 @@ def ask(
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="liked, disliked or an item id to leave out; may be repeated. Without it: "
-            "disliked. '' keeps all."
+            help="liked, disliked (the default) or an item id; may be repeated; '' keeps all."
         ),
     ] = None,
     url: Annotated[

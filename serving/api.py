@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -41,18 +41,12 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 def create_api(admission: Admission) -> FastAPI:
     """All endpoints; needs no cluster."""
-
-    @asynccontextmanager
-    async def watching(_: FastAPI) -> AsyncIterator[None]:
-        await admission.ready()  # begins to watch the replicas
-        yield
-
     app = FastAPI(
         title="adamroute",
         version=__version__,
         summary="Recommendations whose recall budget is split per request.",
         redirect_slashes=False,
-        lifespan=watching,
+        lifespan=_watching(admission),
     )
     install(app)
 
@@ -84,6 +78,17 @@ def create_api(admission: Admission) -> FastAPI:
 
     _describe_bodies(app)
     return app
+
+
+def _watching(admission: Admission) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """The replicas are watched from the start, so that the first question finds an answer."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await admission.ready()
+        yield
+
+    return lifespan
 
 
 def _body_of(schema: type[BaseModel]) -> dict[str, Any]:

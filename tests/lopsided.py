@@ -208,6 +208,6 @@ def _table(path: Path, rows: Sequence[Row]) -> None:
 def _photo(path: Path, colour: str, kind: str) -> None:
     image = Image.new("RGB", (48, 48), (250, 250, 250))
     draw = ImageDraw.Draw(image)
-    shape = {"rug": draw.rectangle, "lamp": draw.ellipse, "shelf": draw.rectangle}[kind]
+    shape = draw.ellipse if kind == "lamp" else draw.rectangle
     shape((8, 8, 40, 20 if kind == "shelf" else 40), fill=COLOURS[colour])
     image.save(path)

@@ -108,14 +108,16 @@ def bodies(tiny_run: Config) -> list[Body]:
             ],
             "preferences": {"strong_pref": ["blue"], "dislike": ["red"]},
         },
+        {"user_id": query.user_id, "query": query.text, "exclude": ["liked", second]},
     ]  # fmt: skip
 
 
 def ask_library(run: Run, body: Body, policy: str) -> Recommendation:
-    known = asking(RecommendBody.model_validate_json(json.dumps(body)), "unused")
+    parsed = RecommendBody.model_validate_json(json.dumps(body))
+    known = asking(parsed, "unused")
     return run.recommend(
         query=known["query"], user_id=known["user_id"], history=known["history"],
-        preferences=known["preferences"], policy=policy, n=10,
+        preferences=known["preferences"], policy=policy, n=10, exclude=parsed.exclude,
     )  # fmt: skip
 
 
@@ -154,6 +156,7 @@ def test_the_server_answers_as_the_library(
                 wanted.source, wanted.fallback, wanted.user, wanted.versions,
             )  # fmt: skip
             assert answer.teacher_fallbacks == wanted.teacher_fallbacks
+            assert answer.excluded == wanted.excluded
             assert answer.confidence == pytest.approx(wanted.confidence)
             assert [i.item_id for i in answer.items] == [i.item_id for i in wanted.items]
             assert [(i.text_rank, i.mm_rank, i.origin) for i in answer.items] == [

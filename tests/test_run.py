@@ -105,6 +105,8 @@ def test_an_explanation_holds_the_numbers_behind_the_answer(run: Run, shopper: s
         (lambda run: run.explain(), "query"),
         (lambda run: run.recommend(query="rug", n=81), "n"),
         (lambda run: run.explain(query="rug", n=0), "n"),
+        (lambda run: run.recommend(query="rug", exclude="liked"), "exclude"),
+        (lambda run: run.explain(query="rug", exclude=("liked", "")), "exclude[1]"),
         (
             lambda run: run.route(query="rug", history=(adamroute.Interaction("?", True),)),
             "history[0].item_id",
@@ -160,6 +162,25 @@ def test_ask_prints_exactly_what_the_library_answers(
     assert printed.keys() == answer.plain().keys()
     wanted = json.loads(json.dumps(timeless(answer)))
     assert {k: v for k, v in printed.items() if k in wanted} == wanted
+
+
+def test_ask_leaves_out_what_it_is_told_to(
+    run: Run, tiny_run: Config, shopper: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (i.item_id for i in run.recommend(query=UMBRELLA, user_id=shopper, n=2).items)
+    asked = ["ask", str(tiny_run.out / CONFIG_FILE), UMBRELLA, "--user", shopper, "-n", "1"]
+    for options, counted, best in (
+        (["--exclude", first], {"ids": 1}, second),
+        (["--exclude", ""], {}, None),
+        (["--exclude", "liked", "--exclude", "?"], None, None),
+    ):
+        cli.app([*asked, *options], standalone_mode=False)
+        printed = json.loads(capsys.readouterr().out)
+        if counted is not None:
+            assert printed["excluded"] == counted
+        if best is not None:
+            assert printed["items"][0]["item_id"] == best
+    assert set(printed["excluded"]) == {"liked", "ids"}
 
 
 def test_ask_without_a_query_asks_what_the_user_wants(

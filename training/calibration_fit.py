@@ -29,6 +29,9 @@ MIN_ROWS = 50  # fewer known outcomes than this certify nothing (STACK, "Confide
 OFFER_RATES = tuple(i / 20 for i in range(1, 20))
 FOLDS = 5
 Array = NDArray[np.float64]
+Verdict = Literal["gain", "no_gain", "uncertified"]
+_ZEROS, _ONES = (0.0,) * len(FEATURES), (1.0,) * len(FEATURES)
+_NOTHING = Logistic(mean=_ZEROS, scale=_ONES, weights=_ZEROS, bias=0.0)  # .5, whatever is asked
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,20 @@ _NONE = np.zeros(0)
 NO_ROWS = CalibrationRows(_NONE, _NONE, _NONE, _NONE, _NONE, np.zeros(0, np.bool_), ())
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """The part of a calibration that rows decide, by its names."""
+
+    temperature: float = 1.0
+    logistic: Logistic = _NOTHING
+    threshold: float = 1.0
+    verdict: Verdict = "uncertified"
+    fallback_gain: Estimate | None = None
+    offers: tuple[Offer, ...] = ()
+    good_share: float | None = None
+    brier: float | None = None
+
+
 def fit_calibration(
     rows: CalibrationRows,
     *,
@@ -62,65 +79,36 @@ def fit_calibration(
     Rows of fewer than two users fit nothing: confidence is then .5 for every answer and lies below
     the threshold, so that each answer under `auto` says that its fallback is not certified.
     """
-    if len(set(rows.users)) < 2:
-        return _unfitted(
-            rows.users,
-            epsilon=epsilon,
-            fallback_rate=fallback_rate,
-            calibrated_on=calibrated_on,
-            hashes=hashes,
-        )
-    temperature = fit_temperature(rows.alpha_probs, rows.soft)
-    features = confidence_features(tempered(rows.alpha_probs, temperature), rows.alphas)
-    good = rows.student_regret <= epsilon
-    logistic = fit_logistic(features, good)
-    held_out = cross_fitted(features, good, rows.users, seed)
-    threshold = float(np.quantile(logistic(features), fallback_rate, method="lower"))
-    gain = sent_gain(rows, held_out <= np.quantile(held_out, fallback_rate), seed)
+    users = set(rows.users)
+    fit = _fitted(rows, epsilon, fallback_rate, seed) if len(users) >= 2 else _Fit()
     return Calibration(
+        **vars(fit),
         epsilon=epsilon,
-        temperature=temperature,
-        logistic=logistic,
-        threshold=threshold,
         fallback_rate=fallback_rate,
-        verdict=verdict(gain, len(good)),
-        fallback_gain=gain,
-        offers=find_offers(rows, held_out, seed),
         calibrated_on=calibrated_on,
-        n_rows=len(good),
-        n_users=len(set(rows.users)),
-        good_share=float(good.mean()),
-        brier=float(np.mean((held_out - good) ** 2)),
+        n_rows=len(rows.users),
+        n_users=len(users),
         hashes=hashes,
         reason=_too_few(rows.users),
     )
 
 
-def _unfitted(
-    users: Sequence[str],
-    *,
-    epsilon: float,
-    fallback_rate: float,
-    calibrated_on: Literal["outcomes", "synthetic"],
-    hashes: dict[str, str],
-) -> Calibration:
-    nothing, ones = (0.0,) * len(FEATURES), (1.0,) * len(FEATURES)
-    return Calibration(
-        epsilon=epsilon,
-        temperature=1.0,
-        logistic=Logistic(mean=nothing, scale=ones, weights=nothing, bias=0.0),
-        threshold=1.0,
-        fallback_rate=fallback_rate,
-        verdict="uncertified",
-        fallback_gain=None,
-        offers=(),
-        calibrated_on=calibrated_on,
-        n_rows=len(users),
-        n_users=len(set(users)),
-        good_share=None,
-        brier=None,
-        hashes=hashes,
-        reason=_too_few(users),
+def _fitted(rows: CalibrationRows, epsilon: float, fallback_rate: float, seed: int) -> _Fit:
+    temperature = fit_temperature(rows.alpha_probs, rows.soft)
+    features = confidence_features(tempered(rows.alpha_probs, temperature), rows.alphas)
+    good = rows.student_regret <= epsilon
+    logistic = fit_logistic(features, good)
+    held_out = cross_fitted(features, good, rows.users, seed)
+    gain = sent_gain(rows, held_out <= np.quantile(held_out, fallback_rate), seed)
+    return _Fit(
+        temperature=temperature,
+        logistic=logistic,
+        threshold=float(np.quantile(logistic(features), fallback_rate, method="lower")),
+        verdict=verdict(gain, len(good)),
+        fallback_gain=gain,
+        offers=find_offers(rows, held_out, seed),
+        good_share=float(good.mean()),
+        brier=float(np.mean((held_out - good) ** 2)),
     )
 
 
@@ -134,7 +122,7 @@ def _too_few(users: Sequence[str]) -> str | None:
     )
 
 
-def verdict(gain: Estimate | None, n_rows: int) -> Literal["gain", "no_gain", "uncertified"]:
+def verdict(gain: Estimate | None, n_rows: int) -> Verdict:
     """`gain` only with the whole 95 % interval above 0; too few rows can't say either way."""
     if n_rows < MIN_ROWS:
         return "uncertified"

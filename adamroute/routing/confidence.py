@@ -38,8 +38,8 @@ def confidence_features(
     entropy = -(alpha_probs * np.log(np.maximum(alpha_probs, 1e-12))).sum(axis=1) / np.log(
         len(grid)
     )
-    mean = alpha_probs @ grid
-    spread = np.sqrt(np.maximum(alpha_probs @ grid**2 - mean**2, 0.0))
+    mean = np.vecdot(alpha_probs, grid)  # row by row: the last bits of a product depend on B
+    spread = np.sqrt(np.maximum(np.vecdot(alpha_probs, grid**2) - mean**2, 0.0))
     return np.stack([entropy, alpha_probs.max(axis=1), spread, alphas], axis=1)
 
 
@@ -61,7 +61,7 @@ class Logistic(Frozen):
     def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """[B, F] to [B] probabilities."""
         z = np.clip((x - np.array(self.mean)) / np.array(self.scale), -3.0, 3.0)
-        logits = self.bias + z @ np.array(self.weights)
+        logits = self.bias + np.vecdot(z, np.array(self.weights))
         return np.asarray(1.0 / (1.0 + np.exp(-logits)), np.float64)
 
 

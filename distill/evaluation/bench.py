@@ -224,7 +224,7 @@ def open_bench(
         raise LabelError(
             f"{verb}: {len(queries)} requests to report on and {len(fit_queries)} of train and "
             "calibration to fit the baselines on, wanted at least one of each. "
-            "Give the shop queries of those splits"
+            "Give the shop queries of those splits, or more items where it has none"
         )
     if stored:
         known = load_ranks(ranks, queries)

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from adamroute.catalogue.request import Interaction
 from adamroute.config import Config
 from adamroute.distill.evaluation.bench import Bench, Switches, switched
+from adamroute.distill.evaluation.desk import Desk
 from adamroute.distill.evaluation.routers import routers
 from adamroute.reranking.reranker import RetrievalOrder
 from adamroute.teacher.answer import TeacherAnswer
@@ -100,6 +102,21 @@ def test_without_preference_scoring_items_stay_in_the_order_of_retrieval() -> No
         target = int(known.targets[b])
         wanted = places.index(target) + 1 if target in places else float("inf")
         assert at.serve(b, THETA).rank == wanted
+
+
+def test_what_the_shopper_disliked_takes_no_place_and_stays_a_candidate() -> None:
+    known = requests()
+    at = desk(known, reranker=RetrievalOrder())
+    b = next(b for b in range(len(known)) if 2.0 <= at.serve(b, THETA).rank < float("inf"))
+    found = steps().retrieve(prepared(known)[b], THETA)
+    first = found.rows[0]  # the re-ranker keeps the order of retrieval
+    history = (Interaction(index().ids[first], positive=False),)
+    asked = list(prepared(known))
+    request = replace(asked[b].context.request, history=history)
+    asked[b] = replace(asked[b], context=replace(asked[b].context, request=request))
+    told = Desk(steps(), RetrievalOrder(), asked, known.targets).serve(b, THETA)
+    assert told.rank == at.serve(b, THETA).rank - 1
+    assert told.candidates == at.serve(b, THETA).candidates
 
 
 def test_without_augmentation_no_neighbours_item_is_a_candidate() -> None:

@@ -1,6 +1,7 @@
 """report.json, report.md, the pictures and the per-request file, from measured outcomes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,11 +65,20 @@ def folder(config: Config, shop: Shop) -> Path:
     return written
 
 
+def test_what_the_run_lacks_stands_in_the_report_and_on_its_page(
+    config: Config, shop: Shop, tmp_path: Path
+) -> None:
+    reason = "calibrate: 3 requests of 1 users"
+    found = replace(measured_world(), lacks=(reason, reason))  # as two folds say it
+    assert write(found, tmp_path / "report", config, shop).lacks == (reason,)
+    assert f"- {reason}\n" in (tmp_path / "report" / "report.md").read_text()
+
+
 def test_report_json_has_the_keys_of_the_contract(folder: Path) -> None:
     raw = json.loads((folder / "report.json").read_text())
     assert set(raw) == {
         "format", "shop", "queries", "n_queries", "n_users", "teacher_policy", "calibrated_on",
-        "mean_budget", "commit", "rows", "agreement", "slices",
+        "mean_budget", "commit", "rows", "agreement", "slices", "lacks",
     }  # fmt: skip
     assert (raw["format"], raw["shop"], raw["n_queries"], raw["n_users"]) == (
         1,
