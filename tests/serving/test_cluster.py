@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]
@@ -197,6 +199,49 @@ def test_requests_at_the_same_time_get_the_answers_they_get_alone(
         assert reply.status_code == 200
         assert reply.json()["theta"] == one["theta"]
         assert reply.json()["items"] == one["items"]
+
+
+def test_two_hundred_clients_do_not_make_it_unready(
+    url: str, asked: list[dict[str, object]]
+) -> None:
+    """Answers are 200 or 503 by admission control; health and readiness are always 200."""
+
+    async def together() -> tuple[set[int], set[int]]:
+        limits = httpx.Limits(max_connections=300)
+        async with httpx.AsyncClient(base_url=url, timeout=120.0, limits=limits) as many:
+            work = [
+                asyncio.create_task(many.post("/v1/recommend", json=asked[k % len(asked)]))
+                for k in range(200)
+            ]
+            states = set()
+            while not all(task.done() for task in work):
+                for path in ("/readyz", "/healthz"):
+                    states.add((await many.get(path)).status_code)
+                await asyncio.sleep(0.1)
+            return {task.result().status_code for task in work}, states
+
+    answers, states = asyncio.run(together())
+    assert 200 in answers <= {200, 503}
+    assert states == {200}
+
+
+def test_a_replica_that_dies_is_named_and_comes_back(url: str, client: httpx.Client) -> None:
+    family = _family(int(url.rsplit(":", 1)[1]))
+    (router,) = (p for p in family if p.name().startswith("ray::ServeReplica:adamroute:router"))
+    router.kill()
+    seen = [client.get("/readyz")]
+    deadline = monotonic() + 120.0  # of a start on a busy machine; nothing rests on it
+    while (503 not in _codes(seen) or seen[-1].status_code != 200) and monotonic() < deadline:
+        sleep(0.2)
+        seen.append(client.get("/readyz"))
+    assert _codes(seen) == [200, 503, 200]
+    (told,) = {reply.json()["detail"].split(" not ready")[0] for reply in seen if reply.is_error}
+    assert told == "router"
+
+
+def _codes(replies: list[httpx.Response]) -> list[int]:
+    """Status codes, each stretch of equal ones once."""
+    return [code for code, _ in groupby(reply.status_code for reply in replies)]
 
 
 def test_every_request_leaves_one_line_without_the_query(
