@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from adamroute.config import Config
 from adamroute.process import prepare_process
 from adamroute.progress import SILENT
 from adamroute.stages import keep_config
 from tests.postgres import Postgres, running_postgres
+
+settings.register_profile("house", deadline=None)  # no test asserts on the wall clock
+settings.load_profile("house")
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adamroute import checkpoints
+from adamroute import stages
 from adamroute.checkpoints import find_checkpoint, fingerprint
 
 
@@ -38,7 +38,7 @@ def test_files_that_did_not_change_are_not_read_again(
         read.append(path.name)
         return "hash"
 
-    monkeypatch.setattr(checkpoints, "file_hash", noted)
+    monkeypatch.setattr(stages, "file_hash", noted)
     assert fingerprint(str(folder)) == fingerprint(str(folder))
     assert read == ["config.json", "model.safetensors"]
 

@@ -72,5 +72,5 @@ def test_more_ties_than_a_gpu_can_list_are_settled_on_the_cpu(away: list[Away]) 
 
 
 def test_without_a_gpu_both_ways_out_are_named() -> None:
-    with pytest.raises(ConfigError, match=r"faiss-cpu.*recall_device: cpu"):
+    with pytest.raises(ConfigError, match=r"faiss-cpu.*retrieval_device: cpu"):
         BranchIndex(vectors(4, copies=1), device="gpu")
