@@ -205,19 +205,19 @@ stop() { # stop SIGNAL CODE VERB WORDS STAGE...: the verb gets the signal when i
   wanted "signal: $signal at $verb" || return 0
   rm -rf "$out"
   without "$out" "$@"
-  env --default-signal=INT "$ADAMROUTE" "$verb" "$WORK/base.yaml" --shop "$WORK/shop" --out "$out" \
-    >"$WORK/said" 2>"$WORK/err" </dev/null &
+  env --default-signal=INT "$ADAMROUTE" "$verb" "$WORK/stopped.yaml" >"$WORK/said" 2>"$WORK/err" </dev/null &
   local pid=$!
   for _ in $(seq 600); do
     grep -qF "$words" "$WORK/err" && break
     kill -0 $pid 2>/dev/null || break
     sleep 0.1
   done
-  kill "-$signal" $pid
+  kill "-$signal" $pid 2>/dev/null
   wait $pid
   judge "signal: $signal at $verb" "$code" "SIG$signal" $?
   check "signal: $signal at $verb leaves nothing half" "no .partial" no_remains "$out"
 }
+config "$WORK/stopped.yaml" "$WORK/shop" "$WORK/stopped"
 stop INT 130 build "text vectors" cache index
 stop TERM 143 build "photo features" cache index
 stop INT 130 label "ranks of requests" ranks labels
@@ -225,7 +225,9 @@ stop TERM 143 label "teacher, round 1" ranks labels
 stop INT 130 train "held-out users" student reranker
 stop TERM 143 train "linear student" student reranker
 stop INT 130 calibrate "calibration: student" calibration report
-try "signal: the next run goes on" 0 "" "$ADAMROUTE" run "$WORK/base.yaml" --shop "$WORK/shop" --out "$WORK/stopped"
+stop TERM 143 report "answer" report
+try "signal: the next run goes on" 0 "" "$ADAMROUTE" run "$WORK/stopped.yaml"
+check "signal: the same result" "same bytes" cmp -s "$WORK/base.sums" <(hashes "$WORK/stopped")
 
 say "Two at once"
 if wanted "two: the second"; then
@@ -253,7 +255,7 @@ served() { # served NAME COMMAND...: start, ask, Ctrl-C
   env "${PROXIES[@]}" "$ADAMROUTE" ask "$WORK/base.yaml" "a striped mug" -n 3 --url "${url:-http://127.0.0.1:9}" \
     >"$WORK/answer" 2>>"$WORK/err"
   local asked=$?
-  kill -TERM $pid
+  kill -TERM $pid 2>/dev/null
   wait $pid
   local code=$?
   judge "$name" 0 "" $((asked + code))
@@ -267,6 +269,14 @@ fi
 if [[ -n ${NOBODY+x} ]]; then
   chmod -R a+rX "$WORK/base"; mkdir -p "$WORK/base/serve"; chown -R 65534 "$WORK/base"
   served "server: nobody" "${NOBODY[@]}"
+fi
+if wanted "server: TERM as it starts"; then
+  "$ADAMROUTE" serve "$WORK/base.yaml" >"$WORK/said" 2>"$WORK/err" </dev/null &
+  pid=$!
+  for _ in $(seq 600); do pgrep -P $pid >/dev/null && break; sleep 0.1; done # Ray's first process
+  kill -TERM $pid
+  wait $pid
+  judge "server: TERM as it starts" 143 "SIGTERM" $?
 fi
 "${PYTHON:-$(dirname "$(readlink -f "$ADAMROUTE")")/python}" -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(600)' >"$WORK/port" &

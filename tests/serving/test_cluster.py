@@ -280,6 +280,7 @@ def test_a_replica_that_cannot_start_is_quoted(tiny_run: Config, tmp_path: Path)
 def test_waiting_threads_of_replicas_sleep(url: str) -> None:
     raylets = [p for p in _family(int(url.rsplit(":", 1)[1])) if p.name() == "raylet"]
     assert [p.environ().get("OMP_WAIT_POLICY") for p in raylets] == ["PASSIVE"]  # parent of all
+    assert [p.environ().get("OMP_NUM_THREADS") for p in raylets] == [None]  # each by its CPUs
 
 
 def test_beyond_loopback_only_replicas_listen_and_they_want_the_token(url: str) -> None:
