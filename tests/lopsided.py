@@ -44,7 +44,7 @@ class Folder:
         (folder / "shop.yaml").write_text(json.dumps(spec), encoding="utf-8")  # YAML as well
         for row in self.items:
             if row["image"]:
-                _photo(folder / row["image"], row["seen"], row["type"])
+                _photo(folder / row["image"], row["seen"], row["shape"])
         return folder
 
     def _items(self) -> dict[str, object]:
@@ -73,7 +73,8 @@ def _item(number: int, kind: str, colour: str, material: str, more: str) -> Row:
         "about": f"A {kind} of {material} for the hall, {more}.",
         "type": kind,
         "colour": colour,
-        "seen": colour,
+        "seen": colour,  # and shape: what the photo shows
+        "shape": kind,
         "image": f"images/i{number:02d}.png",
     }
 
@@ -111,12 +112,6 @@ def _in_split(split: str) -> Folder:
     return replace(shop, queries=_each(shop.queries, split=split))
 
 
-def _without_split(split: str) -> Folder:
-    shop = usual()
-    assert shop.queries is not None
-    return replace(shop, queries=tuple(row for row in shop.queries if row["split"] != split))
-
-
 def _of(users: int) -> Folder:
     return replace(
         usual(), interactions=_interactions(range(users)), queries=_queries(range(users))
@@ -145,8 +140,8 @@ def _with_items(count: int) -> Folder:
     )
 
 
-def _alone(count: int) -> Folder:
-    return Folder(_items(count), None, None)
+def _same(**changes: str) -> Folder:
+    return replace(usual(), items=_each(_items(24), **changes))
 
 
 SHOPS: Mapping[str, Callable[[], Folder]] = {
@@ -154,53 +149,32 @@ SHOPS: Mapping[str, Callable[[], Folder]] = {
     "train queries only": lambda: _in_split("train"),
     "calibration queries only": lambda: _in_split("calibration"),
     "test queries only": lambda: _in_split("test"),
-    "no train queries": lambda: _without_split("train"),
-    "no calibration queries": lambda: _without_split("calibration"),
-    "no test queries": lambda: _without_split("test"),
     "one user": lambda: _of(1),
     "two users": lambda: _of(2),
     "one query": lambda: replace(usual(), queries=_queries(range(1))[:1]),
     "one target": lambda: replace(usual(), queries=_each(_queries(range(8)), target_id="i00")),
-    "one text of all queries": lambda: replace(
-        usual(), queries=_each(_queries(range(8)), query="rug")
-    ),
-    "all listings alike": lambda: replace(
-        usual(), items=_each(_items(24), name="rug", about="A rug.", type="rug", colour="red")
-    ),
-    "all photos the same": lambda: replace(
-        usual(), items=_each(_items(24), seen="red", type="rug")
-    ),
-    "all the same": lambda: replace(
-        usual(),
-        items=_each(_items(24), name="rug", about="A rug.", type="rug", colour="red", seen="red"),
-    ),
+    "all listings alike": lambda: _same(name="rug", about="A rug.", type="rug", colour="red"),
+    "all photos the same": lambda: _same(seen="red", shape="rug"),
     "some users dislike all": lambda: _disliking(4),
     "all users dislike all": lambda: _disliking(8),
-    "one item": lambda: _with_items(1),
+    "one item": lambda: Folder(_items(1), None, None),
     "two items": lambda: _with_items(2),
-    "one item alone": lambda: _alone(1),
-    "two items alone": lambda: _alone(2),
-    "three items alone": lambda: _alone(3),
-    "sixty items alone": lambda: _alone(60),
-    "no photos": lambda: replace(usual(), items=_each(_items(24), image="")),
-    "no column of photos": lambda: replace(usual(), image=False),
+    "sixty items": lambda: Folder(_items(60), None, None),
+    "no photos": lambda: replace(usual(), image=False),
+    "photos that are not there": lambda: _same(image=""),
     "no categories": lambda: replace(usual(), category=False),
     "no looks": lambda: replace(usual(), visual=False),
-    "text alone": lambda: replace(usual(), visual=False, category=False, image=False),
     "queries without interactions": lambda: replace(usual(), interactions=None),
     "interactions without queries": lambda: replace(usual(), queries=None),
-    "empty interactions": lambda: replace(usual(), interactions=()),
-    "empty queries": lambda: replace(usual(), queries=()),
-    "no words": lambda: replace(
-        usual(), items=_each(_items(24), name="1", about="2", type="", colour="")
+    "no word to ask by": lambda: Folder(
+        _each(_items(3), name="!", about="?", type="", colour=""), None, None
     ),
 }
 
 
 def _table(path: Path, rows: Sequence[Row]) -> None:
-    names = list(rows[0]) if rows else ["user_id", "item_id", "label"]
     with path.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, names)
+        table = csv.DictWriter(stream, list(rows[0]))
         table.writeheader()
         table.writerows(rows)
 

@@ -23,6 +23,7 @@ class LinearFit:
     student: LinearStudent
     penalty: float
     errors: tuple[float, ...]  # weighted mean squared error of each penalty on held-out users
+    reason: str | None = None  # why nothing chose the penalty; None where held-out users did
 
 
 def fit_linear(
@@ -47,7 +48,12 @@ def fit_linear(
     errors = tuple(_error(x, targets, weights, user_ids, penalty) for penalty in PENALTIES)
     penalty = PENALTIES[int(np.argmin(errors))]
     coefficients, intercept = _ridge(x, targets, weights, penalty)
-    return LinearFit(LinearStudent(coefficients, intercept, bins), penalty, errors)
+    unchosen = (
+        f"linear student: rows of 1 user, wanted at least 2 to choose its penalty by; it is "
+        f"{penalty:g}. Give the shop queries of more users, or more items"
+    )
+    reason = unchosen if len(set(user_ids)) < 2 else None
+    return LinearFit(LinearStudent(coefficients, intercept, bins), penalty, errors, reason)
 
 
 def _error(

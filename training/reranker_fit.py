@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.known_queries import known_queries, outcome_source, synthetic_queries
+from adamroute.catalogue.known_queries import known_queries, synthetic_queries
 from adamroute.catalogue.preferences import Traits, liked_items
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
@@ -72,12 +72,11 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
         logged = known_queries(shop, ranks, "train")
         queries = logged or synthetic_queries(shop, ranks)
         graded = replay(config, shop, index, queries, progress)
-        counts: Counts = {
-            "requests": len(queries),
-            "fitted_on": outcome_source(shop) if logged else "synthetic",
-            **{f"level_{level}": int((graded.levels == level).sum()) for level in GRADES},
-        }
-        return {**counts, **lacking(RERANKER, fit_where_graded(graded, work.folder), progress)}
+        levels = {f"level_{level}": int((graded.levels == level).sum()) for level in GRADES}
+        stand_in = None if logged else f"no train queries: fitted on {len(queries)} synthetic ones"
+        reasons = filter(None, (stand_in, fit_where_graded(graded, work.folder)))
+        missing = lacking(RERANKER, "; ".join(reasons) or None, progress)
+        return {"requests": len(queries), **levels, **missing}
 
     return RERANKER.run(config, make)
 

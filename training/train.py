@@ -19,7 +19,7 @@ from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import synthetic_queries
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
-from adamroute.pipeline import BUILD, LABEL, TRAIN
+from adamroute.pipeline import BUILD, LABEL, TRAIN, lacking
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import load_ranks
 from adamroute.routing.backbone import load_backbone
@@ -70,7 +70,8 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
         progress.note(f"{name} student, held-out users: {_line(values)}")
     run.summarise({"heldout_rows": len(held), **lora.counts})
     write_text(folder / METRICS, _metrics(found, linear, lora))
-    return {**lora.counts, "heldout_rows": len(held), "shuffled": config.student.shuffle_labels}
+    counts = {**lora.counts, "heldout_rows": len(held), "shuffled": config.student.shuffle_labels}
+    return counts | lacking(TRAIN, linear.reason, progress)
 
 
 def _query_vectors(rows: TrainingSet, shop: Shop, ranks: Path) -> NDArray[np.float32]:

@@ -134,7 +134,7 @@ def measure_run(
     )
     bench.told  # noqa: B018 - first of all: it refuses parts that don't belong together
     hashes = {stage.label: stage.hash(config) for stage in (LABEL, TRAIN, RERANKER)}
-    missing = lacks(stage.read(config) for stage in (RERANKER, CALIBRATE))
+    missing = lacks(stage.read(config) for stage in (LABEL, TRAIN, RERANKER, CALIBRATE))
     return replace(measured(bench, {"index": index.hash, **hashes}), lacks=missing)
 
 

@@ -28,7 +28,7 @@ from adamroute.distill.labels.llm_cost import failed_steps, spent
 from adamroute.distill.labels.requests import run_ranks
 from adamroute.distill.labels.rounds import Round, first_snapshot, run_rounds, stored_likings
 from adamroute.errors import ArtifactError
-from adamroute.pipeline import LABEL
+from adamroute.pipeline import LABEL, lacking
 from adamroute.progress import Progress
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Counts, Manifest, Pieces, Work, write_text
@@ -84,8 +84,10 @@ def write_labels(
     basis.paraphraser.save(folder)
     for line in failed_steps(told.likings, answers):
         progress.note(line)
+    alone = None if basis.logged else "no train queries: labels are of synthetic requests alone"
     return {
         **_counts(basis, labels, rounds),
+        **lacking(LABEL, None if not shop.queries else alone, progress),
         **spent(config.teacher.llm, told.likings, answers),
         "users": users.hash,
         "reading": dict(shop.reading),
