@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,17 @@ def two_kinds(rows: int) -> TrainingSet:
 def settings(checkpoint: Path, **other: Any) -> StudentConfig:
     base = {"backbone": str(checkpoint), "layers": 2, "steps": 3, "batch": 4}
     return StudentConfig.model_validate({**base, **other})
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """The last bits of a sum depend on how many threads share it."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def trained(checkpoint: Path, config: StudentConfig, rows: TrainingSet, seed: int = 0) -> LoraRun:
