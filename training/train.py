@@ -70,8 +70,12 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
         progress.note(f"{name} student, held-out users: {_line(values)}")
     run.summarise({"heldout_rows": len(held), **lora.counts})
     write_text(folder / METRICS, _metrics(found, linear, lora))
-    counts = {**lora.counts, "heldout_rows": len(held), "shuffled": config.student.shuffle_labels}
-    return counts | lacking(TRAIN, linear.reason, progress)
+    return {
+        **lora.counts,
+        "heldout_rows": len(held),
+        "shuffled": config.student.shuffle_labels,
+        **lacking(TRAIN, linear.reason, progress),
+    }
 
 
 def _query_vectors(rows: TrainingSet, shop: Shop, ranks: Path) -> NDArray[np.float32]:
