@@ -24,7 +24,7 @@ from types import FrameType
 
 from adamroute.config import Config, ServeConfig
 from adamroute.errors import ConfigError, ServingError
-from adamroute.process import prepare_process, threads_uncounted
+from adamroute.process import Stopped, prepare_process, threads_uncounted
 
 # Read by Ray when it is imported. The second makes GCS, raylet and workers listen on 127.0.0.1;
 # without it they listen on all interfaces.
@@ -111,10 +111,23 @@ def _temporary() -> Path:
     )
 
 
+@contextmanager
+def _sigterm_kept() -> Iterator[None]:
+    """Ray puts a handler of its own in place of ours, which ends the process with code 15."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit as error:
+        raise Stopped(signal.SIGTERM) from error
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
+
+
 def _start_ray(config: Config, cpus: float, folder: Path) -> None:
     import ray
 
-    with threads_uncounted():  # a replica has as many as it states CPUs
+    with threads_uncounted(), _sigterm_kept():  # a replica has as many threads as it states CPUs
         ray.init(
             address="local",
             num_cpus=math.ceil(cpus) + 1,

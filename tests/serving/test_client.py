@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from adamroute.errors import ConfigError, ServingError
+from adamroute.process import Stopped
 from adamroute.serving import app
 from adamroute.serving.client import ask_server, client
 from tests.llm.loopback import completion, loopback
@@ -56,3 +59,11 @@ def test_where_no_short_folder_can_be_written_the_length_is_told(
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(ConfigError, match="Set TMPDIR to a folder of at most 24 characters"):
         app._temporary()
+
+
+def test_sigterm_as_ray_starts_stops_as_elsewhere() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Stopped, match="SIGTERM"), app._sigterm_kept():
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))  # as ray.init does
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == before
