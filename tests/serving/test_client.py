@@ -63,7 +63,12 @@ def test_where_no_short_folder_can_be_written_the_length_is_told(
 
 def test_sigterm_as_ray_starts_stops_as_elsewhere() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(Stopped, match="SIGTERM"), app._sigterm_kept():
-        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))  # as ray.init does
-        signal.raise_signal(signal.SIGTERM)
+
+    def stopped() -> None:
+        with app._sigterm_kept():
+            signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))  # as ray.init does
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(Stopped, match="SIGTERM"):
+        stopped()
     assert signal.getsignal(signal.SIGTERM) == before
