@@ -104,7 +104,8 @@ def test_other_errors_of_a_folder_in_the_making_stay_what_they_are(tmp_path: Pat
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a shell's background
 from pathlib import Path
 from adamroute import cli
 from adamroute.stages import publish
