@@ -62,8 +62,11 @@ def test_where_no_short_folder_can_be_written_the_length_is_told(
 
 
 def test_sigterm_as_ray_starts_stops_as_elsewhere() -> None:
+    def init() -> None:  # as Ray's
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))
+        signal.raise_signal(signal.SIGTERM)
+
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(Stopped, match="SIGTERM"), app._sigterm_kept():
-        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))  # as ray.init does
-        signal.raise_signal(signal.SIGTERM)
+        init()
     assert signal.getsignal(signal.SIGTERM) == before
