@@ -82,8 +82,8 @@ hashes() { # hashes OUT [STAGE...]: what they made; the student's adapter_config
   local out=$1
   shift
   [[ $# != 0 ]] || set -- index ranks labels student reranker
-  (cd "$out" && find "$@" -type f ! -name manifest.json \
-    ! -name adapter_config.json -print0 | sort -z | xargs -0 sha256sum)
+  (cd "$out" 2>/dev/null && find "$@" -type f ! -name manifest.json \
+    ! -name adapter_config.json -print0 | sort -z | xargs -0 sha256sum) 2>/dev/null
 }
 no_remains() { [[ -z $(find "$1" -name '*.partial' -o -name .lock) ]]; }
 without() { # without OUT STAGE...: the base run in another folder, less these stages
