@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from adamroute.config import Config, EncoderConfig, TeacherConfig
 from adamroute.encoders.query_adapter import (
     QUERY_ADAPTER_FILE,
+    TEXT_ADAPTER_FILE,
     AlignedPhotoEncoder,
     QueryAdapter,
 )
@@ -32,8 +33,9 @@ from adamroute.reranking.reranker import (
     RetrievalOrder,
 )
 from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.retrieval.cross_fit import load_folds
 from adamroute.retrieval.dual import DualRetriever
-from adamroute.retrieval.search_index import SearchIndex, read_items
+from adamroute.retrieval.search_index import Branches, SearchIndex, read_branches, read_items
 from adamroute.routing.confidence import Calibration, load_calibration
 from adamroute.routing.linear_student import LinearStudent
 from adamroute.stages import Manifest, read_manifest, verified
@@ -50,7 +52,7 @@ from adamroute.teacher.evidence_policy import EvidencePolicy
 from adamroute.teacher.intent_model import IntentModel, load_intent_model
 from adamroute.teacher.llm_policy import LlmPolicy
 from adamroute.teacher.llm_views import Listings
-from adamroute.teacher.loop import Teacher
+from adamroute.teacher.loop import Ranker, Teacher
 from adamroute.teacher.paraphrase import Paraphraser, load_paraphraser
 from adamroute.teacher.policy import TeacherPolicy
 from adamroute.theta import Theta
@@ -111,18 +113,30 @@ def load_index(
     encoder = text_encoder or load_text_encoder(encoders)
     _check_encoder(folder, "text", str(manifest.counts.get("text_encoder")), encoder.name)
     stored = read_items(folder, manifest)
-    text, mm = stored.text_vectors, stored.mm_vectors
+    name = str(manifest.counts.get("multimodal_encoder"))
     return SearchIndex(
         manifest=manifest,
         **stored.columns(),
         profile_texts=stored.profile_texts,
-        text_vectors=text,
-        mm_vectors=mm,
+        text_vectors=stored.text_vectors,
         text_encoder=encoder,
-        mm_encoder=load_mm_encoder(
-            encoders, folder, str(manifest.counts.get("multimodal_encoder"))
-        ),
-        retriever=DualRetriever(BranchIndex(text, device), BranchIndex(mm, device)),
+        branches=load_branches(encoders, folder, name, device),
+    )
+
+
+def load_branches(
+    encoders: EncoderConfig,
+    folder: Path,
+    built_with: str,
+    device: Literal["cpu", "gpu"] = "cpu",
+) -> Branches:
+    """Both branches of index/; `built_with` names its multimodal encoder."""
+    text, mm = (BranchIndex(vectors, device) for vectors in read_branches(folder))
+    side = folder / TEXT_ADAPTER_FILE
+    return Branches(
+        QueryAdapter.load(side) if side.exists() else None,
+        load_mm_encoder(encoders, folder, built_with),
+        DualRetriever(text, mm),
     )
 
 
@@ -145,6 +159,16 @@ def _check_encoder(folder: Path, kind: str, built_with: str, found: str) -> None
         )
 
 
+def load_ranker(config: Config, index: SearchIndex) -> Ranker:
+    """What ranks items that requests were written of: parts that never saw them.
+
+    With `labels.out_of_sample: false` the index itself does, as every report then warns.
+    """
+    if not config.labels.out_of_sample:
+        return index
+    return load_folds(config.stage("index"), index.branches, index.text_encoder)
+
+
 def evidence_policy(
     constants: TeacherFile, config: TeacherConfig, intents: IntentModel, paraphraser: Paraphraser
 ) -> EvidencePolicy:
@@ -156,6 +180,7 @@ def evidence_policy(
         lam=constants.lam,
         strength=config.prior_strength,
         collaborative=config.collaborative_share,
+        trust=constants.trust,
     )
 
 
@@ -193,12 +218,15 @@ def build_teacher(
     index: SearchIndex,
     snapshot: Snapshot,
     policy: TeacherPolicy,
+    *,
+    ranker: Ranker,
 ) -> Teacher:
     """The loop over one snapshot."""
     blind = Theta(0.5, min(BLIND_BUDGET, constants.tau))
     return Teacher(
         contexts=Contexts(index, snapshot, config.evidence, config.neighbours),
         policy=policy,
+        ranker=ranker,
         blind=None if config.collaborative_start else blind,
         memory=config.memory,
     )
@@ -240,7 +268,8 @@ def load_teacher(
     intents = load_intent_model(labels / INTENT_FILE)
     evidence = evidence_policy(constants, config.teacher, intents, load_paraphraser(labels))
     policy = teacher_policy(evidence, constants, config.teacher, index, replies)
-    return build_teacher(constants, config.teacher, index, load_snapshot(labels, config), policy)
+    snapshot, ranker = load_snapshot(labels, config), load_ranker(config, index)
+    return build_teacher(constants, config.teacher, index, snapshot, policy, ranker=ranker)
 
 
 def load_student(config: Config) -> LoraStudent:
@@ -325,5 +354,6 @@ def check_run(config: Config) -> Facts:
         versions=Versions(**hashes),
         augmentation=config.retrieval.augmentation,
         attribute_filter=config.reranker.attribute_filter,
+        combine=constants.combine,
         lacks=lacks(manifests[stage.name] for stage in SERVED),
     )

@@ -138,6 +138,40 @@ def serve(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
 
 
 @app.command()
+def judge(
+    config: ConfigPath,
+    *,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Import judgements: JSONL of grades or clicks, or TREC qrels."
+        ),
+    ] = None,
+    topics: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.tsv", help="Words of qrels: a line QID<TAB>QUERY for each."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of the page; 0 takes any free one.")
+    ] = 8010,
+    shop: ShopDir = None,
+    out: OutDir = None,
+) -> None:
+    """Say what queries meant, on a page until Ctrl-C (needs `build`), or from a file.
+
+    Twenty queries go a long way: a shop without a log is then fitted and measured on them.
+    """
+    if topics is not None and file is None:
+        raise typer.BadParameter("--topics are the words of a qrels file: give --file too")
+    loaded = _load(config, shop, out)
+    with only_writer(loaded.out, "judge"):
+        if file is not None:
+            _import(loaded, file, topics)
+        else:
+            _judge(loaded, port)
+
+
+@app.command()
 def ask(
     config: ConfigPath,
     query: Annotated[
@@ -285,6 +319,28 @@ def _build(config: Config, progress: Progress) -> None:
         run_profile(config, progress)
     run_build(config, progress)
     keep_config(config)
+
+
+def _import(config: Config, file: Path, topics: Path | None) -> None:
+    from adamroute.catalogue.folds import judged_file, whole_shop
+    from adamroute.catalogue.judged_file import take_judgements
+    from adamroute.catalogue.judged_queries import told_judged
+
+    catalogue = whole_shop(config).catalogue
+    taken = take_judgements(file, catalogue, judged_file(config), topics)
+    print("\n".join((*taken.told(), *told_judged(whole_shop(config)))))
+
+
+def _judge(config: Config, port: int) -> None:
+    from adamroute.catalogue.folds import whole_shop
+    from adamroute.catalogue.judged_queries import told_judged
+    from adamroute.serving.judging import judge_forever
+
+    def ready(url: str) -> None:
+        print(f"judging '{config.name}' on {url} (Ctrl-C ends it)", flush=True)
+
+    judge_forever(config, ready, port)
+    print("\n".join(told_judged(whole_shop(config))))
 
 
 def _label(config: Config, progress: Progress) -> None:

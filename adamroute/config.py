@@ -171,6 +171,9 @@ class LabelConfig(Section):
     outcome: Annotated[float, Field(ge=0.0)] = 1.0
     synthetic: Annotated[float, Field(ge=0.0)] = 0.2
     synthetic_requests: Annotated[int, Field(ge=0)] = 3000
+    # Off: written requests are ranked by parts that were fitted on their items. Only to see what
+    # that does: every report of such a run warns.
+    out_of_sample: bool = True
     sharpness: Annotated[float, Field(gt=0.0)] = 3.0  # power of the votes for alpha
     shrink: Share = 0.7  # part of each belief taken from the mean of the query's likely kinds
 
@@ -221,6 +224,10 @@ class LlmGradesConfig(Section):
 
 
 class RetrievalConfig(Section):
+    # How a budget K is spent: alpha K items from text and the rest from photos (`split`, the
+    # paper's), or the first K by alpha z(text) + (1 - alpha) z(photos) (`fused`). auto: what the
+    # label stage finds better, fused where it can't tell.
+    combine: Literal["auto", "fused", "split"] = "auto"
     augmentation: bool = True  # off: no items that neighbours liked beside the retrieved ones
 
 

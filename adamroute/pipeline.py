@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from adamroute.catalogue.folder import ShopBytes
+from adamroute.catalogue.folds import queries_hash
 from adamroute.checkpoints import fingerprint
 from adamroute.config import Config, LlmConfig
 from adamroute.errors import ArtifactError, ConfigError
@@ -96,7 +97,7 @@ def _if_finished(stage: Stage) -> Source:
 
 CATALOGUE = Source("catalogue", lambda c: ShopBytes.of(c.shop).catalogue)
 HISTORIES = Source("histories", lambda c: ShopBytes.of(c.shop).histories)
-QUERIES = Source("queries", lambda c: ShopBytes.of(c.shop).queries)
+QUERIES = Source("queries", queries_hash)
 SHOP_NAME = Source("shop", lambda c: ShopBytes.of(c.shop).spec.name)
 ALIGNMENT = Source("alignment", _alignment)
 ENCODERS = Source("encoders", _encoders)
@@ -113,50 +114,52 @@ PROFILE = Stage("profile", "profiles", "build", (CATALOGUE, PROFILER), ("profile
 PROFILES = Source("profiles", lambda c: PROFILE.hash(c) if c.profiler.kind == "llm" else None)
 BUILD = Stage(
     "build", "index", "build",
-    (CATALOGUE, PROFILES, ALIGNMENT, ENCODERS), ("encoders", "seed"), recipe=2,
+    (CATALOGUE, PROFILES, ALIGNMENT, ENCODERS), ("encoders", "seed"), recipe=3,
 )  # fmt: skip
 RANKS = Stage(  # of all splits, so that the folds of a report share them
-    "ranks", "ranks", "label", (BUILD, QUERIES), (*_TAU, "labels.synthetic_requests", "seed")
-)
+    "ranks", "ranks", "label", (BUILD, QUERIES),
+    (*_TAU, "labels.synthetic_requests", "labels.out_of_sample", "seed"), recipe=2,
+)  # fmt: skip
 LABEL = Stage(
     "label", "labels", "label",
-    (BUILD, RANKS, *_SHOP, TEACHER), (*_TAU, "labels", "teacher", "fold"), recipe=3,
+    (BUILD, RANKS, *_SHOP, TEACHER),
+    (*_TAU, "labels", "teacher", "retrieval.combine", "fold"), recipe=4,
 )  # fmt: skip
 TRAIN = Stage(
     "train", "student", "train",
     (BUILD, RANKS, LABEL, *_SHOP, BACKBONE),
-    ("student", "threads", "routing.tau", "routing.epsilon", *_DRAWN),
+    ("student", "threads", "routing.tau", "routing.epsilon", *_DRAWN), recipe=2,
 )  # fmt: skip
 RERANKER = Stage(
     "reranker", "reranker", "train",
     (BUILD, RANKS, LABEL, *_SHOP, GRADER),
     (*(f"reranker.{key}" for key in ("kind", "negatives", "llm")), "teacher", "routing.tau",
-     *_DRAWN),
+     *_DRAWN), recipe=2,
 )  # fmt: skip
 CALIBRATE = Stage(
     "calibrate", "calibration", "calibrate",
     (BUILD, RANKS, LABEL, TRAIN, *_SHOP, TEACHER),
-    ("calibration.fallback_rate", "routing.epsilon", "teacher", *_DRAWN),
+    ("calibration.fallback_rate", "routing.epsilon", "teacher", *_DRAWN), recipe=2,
 )  # fmt: skip
 REPORT = Stage(
     "report", "report", "report",
     (BUILD, RANKS, LABEL, TRAIN, RERANKER, CALIBRATE, SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing", "calibration.on_uncertified", "teacher", "retrieval", "reranker", *_DRAWN),
-    recipe=2,
+    ("routing", "calibration.on_uncertified", "teacher", "retrieval", "reranker",
+     "labels.out_of_sample", *_DRAWN), recipe=3,
 )  # fmt: skip
 TEACHER_REPORT = Stage(
     "teacher-report", "report-teacher", "report --teacher",
-    (BUILD, RANKS, LABEL, SHOP_NAME, *_SHOP, TEACHER), ("routing", "teacher", *_DRAWN),
+    (BUILD, RANKS, LABEL, SHOP_NAME, *_SHOP, TEACHER), ("routing", "teacher", *_DRAWN), recipe=2,
 )  # fmt: skip
 ABLATION = Stage(
     "ablation", "ablation", "ablate",
     (BUILD, RANKS, LABEL, RERANKER, SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN), recipe=2,
+    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN), recipe=3,
 )  # fmt: skip
 PROTOCOL = Stage(
     "protocol", "protocol", "protocol",
     (BUILD, *map(_if_finished, (LABEL, RERANKER, TRAIN)), SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN), recipe=2,
+    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN), recipe=3,
 )  # fmt: skip
 
 STAGES = {

@@ -1,15 +1,24 @@
-"""Theta = (alpha, K), the split of one request's recall budget, and the bins students predict."""
+"""Theta = (alpha, K): how one request spends its recall budget, and the bins students predict.
+
+Two ways to spend it (`Combine`). `split`, the paper's: alpha of K items come from the text branch,
+the rest from the multimodal one. `fused`: the K items that lie highest by alpha z(text) +
+(1 - alpha) z(multimodal), z over the catalogue. Fused recalls more on every shop that was measured
+(EXPERIMENTS.md), and at alpha .5 it is what a shop without evidence should have.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.errors import ThetaError
+
+Combine = Literal["split", "fused"]
 
 ALPHAS: tuple[float, ...] = tuple(i / 10 for i in range(11))
 BUDGETS: tuple[int, ...] = (20, 40, 80, 120, 200, 320, 560, 1000)
@@ -33,11 +42,17 @@ class Theta:
         return n_text, self.budget - n_text
 
 
+def alpha_bin(alpha: float) -> int:
+    """The bin nearest to an alpha, on or off the grid."""
+    return int(np.argmin(np.abs(np.array(ALPHAS) - alpha)))
+
+
 @dataclass(frozen=True)
 class Bins:
     """The grid of thetas that labels and students speak of: alphas times the budgets <= tau."""
 
     tau: int  # largest budget, min(config tau, N)
+    combine: Combine = "split"  # what an alpha means
 
     def __post_init__(self) -> None:
         if self.tau < 1:

@@ -27,7 +27,9 @@ from adamroute.encoders.projection_head import Alignment
 from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.hardware import machine
+from adamroute.indexing.cross_fitting import kept_claims
 from adamroute.indexing.photo_branch import Material, find_alignment, gather, place_items
+from adamroute.indexing.text_branch import gather_texts
 from adamroute.process import prepare_process
 from adamroute.progress import SILENT
 from adamroute.retrieval.branch_index import BranchIndex
@@ -65,7 +67,7 @@ def main() -> None:
 def as_built(shop: Shop, index: SearchIndex) -> None:
     """Every query against the index, as served."""
     vectors = index.encode([query.text for query in shop.queries]).mm
-    found = recalled(vectors, index.mm_vectors, shop, shop.queries)
+    found = recalled(vectors, index.retriever.mm.vectors, shop, shop.queries)
     for kind, bar in BARS.items():
         share = found[[query.kind == kind for query in shop.queries]].mean()
         print(f"{kind}: {share:.3f}; bar {bar:.2f}: {'met' if share >= bar else 'MISSED'}")
@@ -80,7 +82,9 @@ def unseen(
 ) -> None:
     """The alignment fitted without two fifths of the items, and how those are found."""
     items, encoder = shop.catalogue.items, index.text_encoder
-    material = gather(config, items, encoder, index.text_vectors, SILENT)
+    claims = kept_claims(index.ids, index.words)
+    texts = gather_texts(items, claims, encoder, config.out / "cache", SILENT)
+    material = gather(config, items, encoder, texts, SILENT)
     left = np.array([left_out(item) for item in items])
     alignment = find_alignment(config, material.only(~left), encoder.name, SILENT)
     vectors = place_items(alignment, material, config.encoders.align)

@@ -18,17 +18,18 @@ import numpy as np
 
 from adamroute.assembly import load_index, load_teacher
 from adamroute.catalogue.folder import read_shop
-from adamroute.catalogue.item_words import catalogue_words
 from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.request import Request
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config, load_config
-from adamroute.distill.labels.synthetic import synthetic_requests
+from adamroute.distill.labels.synthetic import Writer
 from adamroute.hardware import machine
 from adamroute.process import prepare_process
+from adamroute.retrieval.cross_fit import load_folds
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import commit
 from adamroute.teacher.loop import Teacher
+from adamroute.teacher.paraphrase import load_paraphraser
 
 WARM_UP = 8  # requests
 ONE_BY_ONE = 64  # requests whose single latency is taken
@@ -80,16 +81,17 @@ def together(teacher: Teacher, requests: list[Request]) -> None:
 
 
 def own_targets(config: Config, shop: Shop, index: SearchIndex) -> None:
-    """Synthetic requests: written, encoded, ranked."""
+    """Synthetic requests: written, encoded, ranked by parts that never saw their items."""
+    proof = load_folds(config.stage("index"), index.branches, index.text_encoder)
+    words = load_paraphraser(config.stage("ranks"))
     start = time.perf_counter()
-    words = catalogue_words(index.titles, index.texts, index.categories, index.visual)
-    made = synthetic_requests(
-        index.ids, words, count=512, seed=config.seed, split_items=not shop.queries
+    made = Writer(index.ids, index.words, proof.claims, words).write(
+        count=512, seed=config.seed, split_items=not shop.queries
     )
-    encoded = index.encode([query.text for query in made])
-    index.retriever.ranks(
-        encoded.text, encoded.mm, np.array([index.row(query.target_id) for query in made])
-    )
+    texts = [written.query.text for written in made]
+    rows = np.array([index.row(written.query.target_id) for written in made])
+    unstated = np.array([written.unstated for written in made])
+    proof.ranks(texts, index.text_encoder.encode(texts), rows, unstated=unstated)
     print(f"own-target labels: {len(made) / (time.perf_counter() - start):.0f} requests/s")
 
 

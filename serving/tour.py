@@ -47,10 +47,12 @@ def describe(shop: Shop, query: Query, answer: Recommendation) -> Iterator[str]:
     bar = "-" if answer.threshold is None else f"{answer.threshold:.2f}"
     yield ""
     yield f'"{query.text}"  (user {query.user_id}, {query.kind or "kind unknown"})'
-    yield (
-        f"  theta: alpha {answer.theta.alpha:.1f}, budget {answer.theta.budget}: {n_text} from "
-        f"text, {n_mm} from photos and text"
+    spent = (
+        f"the first by {answer.theta.alpha:.1f} text + {1.0 - answer.theta.alpha:.1f} photos"
+        if answer.combine == "fused"
+        else f"{n_text} from text, {n_mm} from photos and text"
     )
+    yield f"  theta: alpha {answer.theta.alpha:.1f}, budget {answer.theta.budget}: {spent}"
     yield (
         f"  source: {answer.source}, confidence {sure} (threshold {bar}), "
         f"fallback: {answer.fallback or 'none'}"

@@ -25,6 +25,7 @@ class Folder:
     items: tuple[Row, ...]
     interactions: tuple[Row, ...] | None
     queries: tuple[Row, ...] | None
+    judged: tuple[Row, ...] | None = None
     visual: bool = True  # whether shop.yaml names the column
     category: bool = True
     image: bool = True
@@ -37,10 +38,11 @@ class Folder:
         if self.interactions is not None:
             _table(folder / "interactions.csv", self.interactions)
             spec["interactions"] = {"file": "interactions.csv"}
-        if self.queries is not None:
-            lines = "".join(json.dumps(row) + "\n" for row in self.queries)
-            (folder / "queries.jsonl").write_text(lines, encoding="utf-8")
-            spec["queries"] = {"file": "queries.jsonl"}
+        for name, rows in (("queries", self.queries), ("judged", self.judged)):
+            if rows is not None:
+                lines = "".join(json.dumps(row) + "\n" for row in rows)
+                (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+                spec[name] = {"file": f"{name}.jsonl"}
         (folder / "shop.yaml").write_text(json.dumps(spec), encoding="utf-8")  # YAML as well
         for row in self.items:
             if row["image"]:
@@ -100,6 +102,13 @@ def _queries(users: Sequence[int]) -> tuple[Row, ...]:
         }
         for u in users
         for k, target in enumerate(((5 * u + 1) % 24, (7 * u + 11) % 24))
+    )
+
+
+def _judged() -> tuple[Row, ...]:
+    return tuple(
+        {"query": row["query"], "item_id": row["target_id"], "grade": "1"}
+        for row in _queries(range(8))
     )
 
 
@@ -166,6 +175,7 @@ SHOPS: Mapping[str, Callable[[], Folder]] = {
     "no looks": lambda: replace(usual(), visual=False),
     "queries without interactions": lambda: replace(usual(), interactions=None),
     "interactions without queries": lambda: replace(usual(), queries=None),
+    "judged queries without a log": lambda: replace(usual(), queries=None, judged=_judged()),
     "no word to ask by": lambda: Folder(
         _each(_items(3), name="!", about="?", type="", colour=""), None, None
     ),

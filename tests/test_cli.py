@@ -10,6 +10,9 @@ import pytest
 import yaml
 
 from adamroute import cli
+from adamroute.catalogue.folder import derived_split, read_shop
+from adamroute.catalogue.judged_queries import judged_id
+from adamroute.catalogue.shop import SPLITS
 from adamroute.config import Config
 from adamroute.run_lock import only_writer
 
@@ -36,7 +39,8 @@ def test_help_names_every_verb(
 ) -> None:
     assert run(monkeypatch, "--help") == 0
     printed = capsys.readouterr().out
-    for verb in ["build", "label", "train", "calibrate", "report", "run", "serve", "ask", "demo"]:
+    verbs = "build label train calibrate report run serve judge ask demo"
+    for verb in verbs.split():
         assert f" {verb} " in printed
 
 
@@ -92,6 +96,45 @@ def test_ask_answers_in_this_process(
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["items"]) == 3
     assert (answer["source"], answer["user"]) == ("static", "unknown")
+
+
+def test_judgements_of_a_file_are_imported_and_told(
+    config_file: Path,
+    tiny_run: Config,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    item, out = read_shop(tiny_run.shop).catalogue.items[0].item_id, tmp_path / "out"
+    qrels, topics = tmp_path / "mine.txt", tmp_path / "asked.tsv"
+    qrels.write_text(f"1 0 {item} 1\n2 0 {item} 0\n")
+    topics.write_text("1\tsomething nobody logged\n2\tsomething else\n")
+    asked = ("--file", qrels, "--topics", topics, "--out", out)
+    assert run(monkeypatch, "judge", config_file, *asked) == 0
+    split = derived_split(judged_id("something nobody logged"))
+    splits = ", ".join(f"{name} {int(name == split)}" for name in SPLITS)
+    assert capsys.readouterr().out.splitlines() == [
+        "mine.txt: 2 judgements of 2 queries taken",
+        f"demo: 1 judged queries, 1 targets ({splits}); 20 go a long way",
+        "judged queries without target: 1",
+        "  judged.jsonl:2: 'something else'",
+        "Next: adamroute run CONFIG, which fits and measures on them",
+    ]
+    assert [path.name for path in out.iterdir()] == ["judged.jsonl"]
+
+
+def test_judging_needs_a_build_and_topics_need_qrels(
+    config_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    assert run(monkeypatch, "judge", config_file, "--out", out, "--port", 0) == 2
+    assert "Run it first: adamroute build CONFIG" in capsys.readouterr().err
+    assert not out.exists()
+    assert run(monkeypatch, "judge", config_file, "--topics", config_file) == 2
+    assert "give --file too" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ WANTED: Mapping[str, Told] = {
     "no looks": Told(),
     "queries without interactions": Told(),
     "interactions without queries": Told(("calibrate: ",)),
+    "judged queries without a log": Told(("calibrate: ",)),
     "no word to ask by": Told((), "none of the 3 items has a word to ask by"),
 }
 

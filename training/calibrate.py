@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from adamroute.assembly import load_index, load_teacher
@@ -13,14 +11,13 @@ from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.pipeline import BUILD, CALIBRATE, LABEL, TRAIN, lacking
 from adamroute.progress import Progress
-from adamroute.retrieval.ranks import QueryRanks, load_ranks
-from adamroute.retrieval.replay import price, recall_surfaces, regret, soft_labels
+from adamroute.retrieval.ranks import load_ranks
+from adamroute.retrieval.replay import price, recall_surfaces, regrets, soft_labels
 from adamroute.routing.confidence import CALIBRATION_FILE
 from adamroute.routing.lora_student import LoraStudent
 from adamroute.stages import Counts, Manifest, Work, write_text
 from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
-from adamroute.theta import Theta
-from adamroute.training.calibration_fit import NO_ROWS, Array, CalibrationRows, fit_calibration
+from adamroute.training.calibration_fit import NO_ROWS, CalibrationRows, fit_calibration
 
 
 def run_calibrate(config: Config, progress: Progress) -> Manifest:
@@ -65,18 +62,14 @@ def _ask_both(config: Config, shop: Shop, progress: Progress) -> CalibrationRows
             predictions += student.predict([task.routing])
             advance(1)
     answers = teacher.decide_many(requests)
-    surfaces = recall_surfaces(known.text, known.mm, constants.bins)
+    surfaces = recall_surfaces(known.ranks, constants.bins)
     utilities = surfaces - price(constants.bins, constants.lam)
     return CalibrationRows(
         alpha_probs=np.array([said.alpha_probs for said in predictions]),
         alphas=np.array([said.theta.alpha for said in predictions]),
         soft=soft_labels(utilities).sum(axis=2),
-        student_regret=_regrets(known, [said.theta for said in predictions]),
-        teacher_regret=_regrets(known, [answer.theta for answer in answers]),
+        student_regret=regrets(known.ranks, [p.theta for p in predictions], constants.combine),
+        teacher_regret=regrets(known.ranks, [a.theta for a in answers], constants.combine),
         can_fall_back=np.array([answer.source == "teacher" for answer in answers]),
         users=known.users,
     )
-
-
-def _regrets(known: QueryRanks, thetas: Sequence[Theta]) -> Array:
-    return np.array([regret(*row) for row in zip(known.text, known.mm, thetas, strict=True)])

@@ -47,7 +47,7 @@ def known_outcomes(shop: Shop, ranks: Path, index: SearchIndex, bins: Bins) -> H
         tuple(request.query for request in requests),
         tuple(profile_of(request.history, traits) for request in requests),
         found.text_vectors,
-        recall_surfaces(found.text, found.mm, bins),
+        recall_surfaces(found.ranks, bins),
         bins,
     )
 

@@ -104,8 +104,9 @@ def replay(
     tasks = load_teacher(labels, index, config, config.out / REPLIES_FILE).contexts.prepare(
         requests
     )
-    time = read_teacher_file(labels).time
+    constants = read_teacher_file(labels)
     known = load_ranks(config.stage("ranks"), queries)
+    encoded = index.branches.entered(known.text_vectors, known.mm_vectors)
     parts = encode_parts(index.text_encoder, [task.profile for task in tasks])
     facts = item_facts(index.text_vectors, index.profile_texts, index.categories, index.visual)
     rng = np.random.default_rng(config.seed)
@@ -117,9 +118,11 @@ def replay(
             liked = liked_items(history, index.row_of)
             asked = Asked(query.text, known.text_vectors[b], task.profile, parts[b], liked)
             extra = liked_rows(
-                task.neighbours, index.row_of, time=time, history=task.request.history
+                task.neighbours, index.row_of, time=constants.time, history=task.request.history
             )
-            found = index.retriever.search(known.text_vectors[b], known.mm_vectors[b], wide, extra)
+            found = index.retriever.search(
+                encoded.text[b], encoded.mm[b], wide, extra, constants.combine
+            )
             grades = grade(found.rows, int(known.targets[b]), facts.traits, liked)
             kept = keep(grades, config.reranker.negatives, rng)
             features.append(candidate_features(found, asked, facts)[kept])

@@ -26,6 +26,7 @@ from adamroute.routing.backbone import load_backbone
 from adamroute.routing.lora_student import LoraStudent, StudentFile, write_student
 from adamroute.routing.student_prompt import prompt_version
 from adamroute.stages import Counts, Manifest, Work, write_text
+from adamroute.teacher.constants import read_teacher_file
 from adamroute.theta import Bins
 from adamroute.training.dataset import TrainingSet, load_training_set
 from adamroute.training.held_out import known_outcomes, measure
@@ -51,7 +52,7 @@ def run_train(config: Config, progress: Progress) -> Manifest:
 
 def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Counts:
     index = load_index(config.stage("index"))
-    bins = Bins(min(config.routing.tau, len(index.ids)))
+    bins = read_teacher_file(config.stage("labels")).bins
     rows = load_training_set(config.stage("labels"), bins)
     if config.student.shuffle_labels:
         rows = rows.with_shuffled_labels(np.random.default_rng(config.seed))

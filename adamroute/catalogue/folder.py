@@ -7,14 +7,16 @@ photo, say) is counted in `Shop.problems`. The folder is only read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adamroute.catalogue.histories import COLUMNS as HISTORY_COLUMNS
 from adamroute.catalogue.histories import IDS as HISTORY_IDS
 from adamroute.catalogue.histories import Histories, read_histories
 from adamroute.catalogue.items import photos_of, read_items
+from adamroute.catalogue.judged_queries import read_as_queries
+from adamroute.catalogue.judgements import ReadJudgements, read_judgements
 from adamroute.catalogue.photo_files import photo_hash
 from adamroute.catalogue.queries import ALL_COLUMNS as QUERY_COLUMNS
 from adamroute.catalogue.queries import IDS as QUERY_IDS
@@ -25,7 +27,14 @@ from adamroute.catalogue.queries import (
     shop_queries,
 )
 from adamroute.catalogue.shop import Query, Shop
-from adamroute.catalogue.shop_yaml import SHOP_YAML, FileYaml, ItemsYaml, ShopYaml, parse_shop_yaml
+from adamroute.catalogue.shop_yaml import (
+    SHOP_YAML,
+    FileYaml,
+    ItemsYaml,
+    JudgedYaml,
+    ShopYaml,
+    parse_shop_yaml,
+)
 from adamroute.catalogue.table_files import Table, inside, read_table, table_hash
 from adamroute.errors import ShopError
 from adamroute.stages import digest
@@ -35,9 +44,10 @@ __all__ = ["MAX_QUERY_CHARACTERS", "derived_split", "read_queries", "read_shop"]
 _FORMAT = 1  # raise it when the same files come to mean other items
 
 
-def read_shop(folder: Path) -> Shop:
+def read_shop(folder: Path, judged: Path | None = None) -> Shop:
     """Read and check a shop folder; ShopError says where, what, and what to do.
 
+    `judged` is a file of judgements that stands outside it, as `adamroute judge` writes one.
     No photo is decoded: `decoded` does that where an index is built.
     """
     spec = _shop_yaml(folder)
@@ -57,16 +67,43 @@ def read_shop(folder: Path) -> Shop:
         asked = shop_queries(table, items.catalogue)
         queries, reading["queries"] = asked.queries, dict(asked.facts)
         problems.update(asked.problems)
-    return Shop(
+    shop = Shop(
         name=spec.name,
         folder=folder.resolve(),
         catalogue=items.catalogue,
         histories=histories,
         queries=queries,
         time=spec.interactions.time if spec.interactions else "none",
-        problems={name: count for name, count in sorted(problems.items()) if count},
+        problems=_counted(problems),
         reading=reading,
     )
+    return _with_judged(shop, folder, spec.judged, judged)
+
+
+def _with_judged(shop: Shop, folder: Path, spec: JudgedYaml | None, own: Path | None) -> Shop:
+    """The shop with judged queries after its logged ones."""
+    read: dict[Path, ReadJudgements] = {}
+    if spec:
+        path = _path(folder, spec.file, "judged")
+        topics = _path(folder, spec.topics, "judged", "topics") if spec.topics else None
+        form = spec.form("judged")
+        read[path] = read_judgements(path, shop.catalogue, form, topics=topics)
+    if own:
+        read[own] = read_judgements(own, shop.catalogue, own=True)
+    if not read:
+        return shop
+    shoppers = {*shop.histories, *(query.user_id for query in shop.queries)}
+    more = read_as_queries(read, shoppers, shop.queries)
+    return replace(
+        shop,
+        queries=(*shop.queries, *more.queries),
+        problems=_counted(Counter(shop.problems) + Counter(more.problems)),
+        reading={**shop.reading, "judged": dict(more.facts)},
+    )
+
+
+def _counted(problems: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in sorted(problems.items()) if count}
 
 
 @dataclass(frozen=True)
@@ -98,7 +135,14 @@ class ShopBytes:
 
     @property
     def queries(self) -> str:
-        return self._part("queries", self.spec.queries)
+        """Those it logs, and those that are judged in it."""
+        logged, spec = self._part("queries", self.spec.queries), self.spec.judged
+        if spec is None:
+            return logged
+        topics = (
+            table_hash(_path(self.folder, spec.topics, "judged", "topics")) if spec.topics else ""
+        )
+        return digest([logged, self._part("judged", spec), topics])
 
     def _part(self, key: str, section: FileYaml | None) -> str:
         """A section of shop.yaml, and the table that it names."""
@@ -134,6 +178,6 @@ def _table(
     return read_table(_path(folder, spec.file, key), spec.form(key), columns=columns, ids=ids)
 
 
-def _path(folder: Path, name: str, key: str) -> Path:
-    inside(folder.resolve(), name, f"{folder / SHOP_YAML}: {key}.file")
+def _path(folder: Path, name: str, section: str, key: str = "file") -> Path:
+    inside(folder.resolve(), name, f"{folder / SHOP_YAML}: {section}.{key}")
     return folder / name  # not the resolved path: messages show what the user typed

@@ -1,21 +1,47 @@
-"""Other splits of the same shop, for `report --folds`: each user is tested exactly once."""
+"""The shop as a run sees it: with what was judged for it, and in other splits for `--folds`.
+
+Of folds each user is tested exactly once.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
-from adamroute.catalogue.folder import read_shop
+from adamroute.catalogue.folder import ShopBytes, read_shop
 from adamroute.catalogue.shop import Shop, Split
+from adamroute.catalogue.table_files import table_hash
 from adamroute.config import Config, FoldConfig
 from adamroute.errors import ConfigError
+from adamroute.stages import digest
+
+JUDGED_FILE = "judged.jsonl"  # of a run's folder
 
 
 def open_shop(config: Config) -> Shop:
     """The shop of a config, with its queries split anew where the config names a fold."""
-    shop = read_shop(config.shop)
+    shop = whole_shop(config)
     return refold(shop, config.fold) if config.fold else shop
+
+
+def whole_shop(config: Config) -> Shop:
+    """The shop of a config with what was judged in its run, whatever fold the config names."""
+    path = judged_file(config)
+    return read_shop(config.shop, path if path.is_file() else None)
+
+
+def queries_hash(config: Config) -> str:
+    """Name of all queries of a run by bytes: logged, judged in the shop, judged in the run."""
+    shop, path = ShopBytes.of(config.shop).queries, judged_file(config)
+    return digest([shop, table_hash(path)]) if path.is_file() else shop
+
+
+def judged_file(config: Config) -> Path:
+    """Where `adamroute judge` writes; a fold reads what the run judged whose index it borrows."""
+    index = config.stage("index")
+    return (index.resolve().parent if config.fold else config.out) / JUDGED_FILE
 
 
 def refold(shop: Shop, fold: FoldConfig) -> Shop:

@@ -98,6 +98,13 @@ def catalogue_words(
     )
 
 
+def without_claim(text: str, claim: Sequence[str]) -> str:
+    """A listing without the clauses that state a claim; "" where nothing else is said."""
+    stated = frozenset(claim) - STOPWORDS
+    parts = (part.strip() for part in _CLAUSE.split(text))
+    return ". ".join(part for part in parts if part and not stated <= frozenset(words_in(part)))
+
+
 def words_in(text: str) -> list[str]:
     """Words of a text in lower case, without punctuation."""
     return _WORD.findall(text.lower())

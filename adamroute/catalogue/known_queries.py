@@ -8,6 +8,7 @@ from typing import Literal
 from adamroute.catalogue.folder import read_queries
 from adamroute.catalogue.shop import Query, Shop, Split
 
+WRITTEN = "synthetic:"  # how ids of synthetic requests begin
 SYNTHETIC_QUERIES = "queries.jsonl"  # of stage `ranks`: the synthetic requests
 
 

@@ -30,10 +30,16 @@ class LeftOut:
         if len(self.first) < _NAMED:
             self.first.append(message)
 
-    def facts(self, path: Path) -> JsonValue:
-        """What a manifest records of them; `path` of the table goes down to its name."""
-        folder = f"{path.parent}/"
-        return {"count": self.count, "first": [text.replace(folder, "") for text in self.first]}
+    def joined(self, other: LeftOut) -> LeftOut:
+        """Both as one, these first."""
+        return LeftOut(self.count + other.count, [*self.first, *other.first][:_NAMED])
+
+    def facts(self, *paths: Path) -> JsonValue:
+        """What a manifest records of them; the tables' paths go down to their names."""
+        first = list(self.first)
+        for path in paths:
+            first = [text.replace(f"{path.parent}/", "") for text in first]
+        return {"count": self.count, "first": [*first]}
 
 
 @dataclass

@@ -122,7 +122,7 @@ def _parsed(
 
     def parsed(pair: tuple[str, Row]) -> _Parsed | None:
         query_id, row = pair
-        text, split = _text(row), _split(row, any_split=any_split)
+        text, split = query_text(row), _split(row, any_split=any_split)
         target = items.find(row, "target_id")
         if target is None:
             return None
@@ -135,7 +135,8 @@ def _parsed(
     return tuple(row for row in found if row is not None), items
 
 
-def _text(row: Row) -> str:
+def query_text(row: Row) -> str:
+    """Its words on one line; ShopError where nobody sees any, or they are too many."""
     text = row.text("query")
     if is_invisible(text):
         raise ShopError(f"{row.where}: 'query' is empty. Fill it in or drop the row")

@@ -111,6 +111,12 @@ class QueriesYaml(FileYaml):
     """Columns query_id, query, target_id, and perhaps user_id, kind and split."""
 
 
+class JudgedYaml(FileYaml):
+    """Judgements in one of three forms: grades, TREC qrels with topics, or a click log."""
+
+    topics: Name | None = None  # of qrels: a line QID<TAB>QUERY for each qid
+
+
 class ShopYaml(Section):
     """All of shop.yaml; only items are required."""
 
@@ -118,6 +124,7 @@ class ShopYaml(Section):
     items: ItemsYaml
     interactions: InteractionsYaml | None = None
     queries: QueriesYaml | None = None
+    judged: JudgedYaml | None = None
     on_bad_row: OnBadRow = "stop"  # of every section that does not say otherwise
 
     @model_validator(mode="before")
@@ -132,6 +139,7 @@ class ShopYaml(Section):
 
 _SECTIONS: dict[str, type[BaseModel]] = {
     "items": ItemsYaml, "interactions": InteractionsYaml, "queries": QueriesYaml,
+    "judged": JudgedYaml,
 }  # fmt: skip
 
 

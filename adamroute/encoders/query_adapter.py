@@ -1,4 +1,5 @@
-"""The embedded multimodal branch: one space of 384 numbers for words and photos; numpy only.
+"""Query adapters, and the embedded multimodal branch: one space of 384 numbers for words and
+photos; numpy only.
 
 Texts are placed by taking off the mean of the catalogue's short texts and flattening the spread a
 little, both of which all listings of one shop share and no query asks for. An item is the sum of
@@ -24,9 +25,11 @@ from adamroute.errors import ArtifactError
 Array = NDArray[np.float32]
 
 QUERY_ADAPTER_FILE = "query_side.npz"
+TEXT_ADAPTER_FILE = "text_side.npz"  # of the text branch, where one helps
 FLATTENING = 0.1  # power of the inverse covariance; 0 leaves the spread, .5 makes it a ball
 FLOOR = 1e-3  # added to the variances, those of unit vectors in 384 dimensions being about 2e-3
 RIDGE = 30.0  # written queries that "no correction" counts as
+TEXT_RIDGE = 10.0  # the same in the text branch, where two queries an item are written
 
 
 @dataclass(frozen=True)
@@ -68,17 +71,27 @@ class QueryAdapter:
     weights: Array  # [D, D]
 
     @classmethod
-    def fit(cls, space: WhitenedSpace, asked: Array, items: Vectors) -> QueryAdapter:
+    def fit(
+        cls, space: WhitenedSpace, asked: Array, items: Vectors, ridge: float = RIDGE
+    ) -> QueryAdapter:
         """Ridge regression from placed queries written of items to those items' vectors.
 
-        `asked` is e_txt, [N, D]; row n asks for row n of `items`. It starts from "no correction".
+        `asked` is e_txt, [N, D]; row n asks for row n of `items`. It starts from "no correction",
+        which counts as `ridge` queries.
         """
         placed = space.place(asked).astype(np.float64)
         size = placed.shape[1]
-        gram = placed.T @ placed + RIDGE * np.eye(size)
+        gram = placed.T @ placed + ridge * np.eye(size)
         correction = np.linalg.solve(gram, placed.T @ (items - placed))
         weights = (space.flatten @ (np.eye(size) + correction)).T
         return cls(space.mean, np.ascontiguousarray(weights, dtype=np.float32))
+
+    def place(self, vectors: Vectors) -> Vectors:
+        """E_txt of queries, [B, D], to unit vectors among the items."""
+        # vecdot: one dot product at a time. A matrix product of this size is no faster, but wakes
+        # BLAS threads that wait for a core whenever the machine is busy, and its last bits depend
+        # on the batch.
+        return unit(np.vecdot(self.weights, (vectors - self.mean)[:, None, :]))
 
     def save(self, path: Path) -> None:
         """Write as .npz without pickle."""
@@ -112,17 +125,12 @@ class AlignedPhotoEncoder:
 
     def encode_queries(self, texts: Sequence[str], text_vectors: Vectors) -> Vectors:
         """[B, D] float32 of unit length. Only the vectors are read here."""
-        side = self._side
         if text_vectors.shape != (len(texts), self.dimensions):
             raise ArtifactError(
                 f"aligned-photo: text vectors {text_vectors.shape} for {len(texts)} texts, wanted "
                 f"{self.dimensions} dimensions. Rebuild: adamroute build CONFIG"
             )
-        # vecdot: one dot product at a time. A matrix product of this size is no faster, but wakes
-        # BLAS threads that wait for a core whenever the machine is busy, and its last bits depend
-        # on the batch.
-        centred = text_vectors - side.mean
-        return unit(np.vecdot(side.weights, centred[:, None, :]))
+        return self._side.place(text_vectors)
 
 
 def unit(vectors: NDArray[np.floating]) -> Array:

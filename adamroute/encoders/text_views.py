@@ -48,6 +48,21 @@ def query_view(item: Item) -> str:
     return rng.choice(OPENINGS).format(body.lower())
 
 
+def functional_view(item: Item, number: int) -> str:
+    """A request for the item by its use, written from its listing; `number` tells several apart.
+
+    The text branch learns from them how one asks. Drawn by the item's id, as `query_view` is.
+    """
+    rng = Random(f"functional view|{number}|{item.item_id}")
+    noun = item.category or item.title or item.text
+    clauses = _clauses(item)
+    if not clauses:
+        return rng.choice(OPENINGS).format(noun.lower())
+    clause = _cut(rng.choice(clauses), rng)
+    body = rng.choice((noun + rng.choice(JOINS) + clause, clause, f"{noun} {clause}"))
+    return rng.choice(OPENINGS).format(body.lower())
+
+
 def _looks(item: Item) -> str:
     return " ".join(item.visual.values()).replace(",", " ")
 

@@ -14,8 +14,6 @@ from adamroute.assembly import load_vl_encoder
 from adamroute.catalogue.photo_files import shown_hash
 from adamroute.catalogue.shop import Item
 from adamroute.config import EncoderConfig
-from adamroute.encoders.projection_head import Alignment
-from adamroute.encoders.query_adapter import QueryAdapter
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache, text_key
 from adamroute.progress import Progress
@@ -28,13 +26,11 @@ Array = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class MultimodalBranch:
-    """The multimodal half of an index."""
+    """The multimodal half of an index, where photos need no alignment."""
 
     item_vectors: Array  # [N, D_mm]
     encoder: str  # its name, for the manifest
-    side: QueryAdapter | None  # of aligned-photo; qwen3-vl needs none
     counts: Mapping[str, JsonValue]
-    alignment: Alignment | None = None  # of aligned-photo
 
 
 def photo_hashes(items: Sequence[Item]) -> list[str | None]:
@@ -85,7 +81,6 @@ def vl_branch(
     return MultimodalBranch(
         vectors,
         encoder.name,
-        None,
         {
             "photos": len(items) - no_photo,
             "items_without_photo": no_photo,

@@ -13,10 +13,11 @@ from pydantic import JsonValue
 from adamroute.catalogue.shop import Item
 from adamroute.config import AlignConfig, Config
 from adamroute.encoders.projection_head import Alignment
-from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter, fuse_items
+from adamroute.encoders.query_adapter import QueryAdapter, fuse_items
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache
-from adamroute.indexing.branches import MultimodalBranch, photo_hashes, view_vectors
+from adamroute.indexing.branches import photo_hashes, view_vectors
+from adamroute.indexing.text_branch import TextMaterial
 from adamroute.progress import Progress
 
 ALIGNMENT_FILE = "alignment.npz"
@@ -29,6 +30,7 @@ class Material:
     """What the branch is made of, before anything is fitted."""
 
     listings: Array  # [N, D], e_txt
+    unstated: Array  # [N, D], e_txt of the listings without the claim that is kept from them
     views: Array  # [N, 2, D], e_txt of text_views: looks, looks and first clause
     asked: Array  # [N, D], e_txt of query_view
     features: Array  # [N, P] of the photos; NaN where there is none
@@ -40,62 +42,76 @@ class Material:
         return replace(
             self,
             listings=self.listings[rows],
+            unstated=self.unstated[rows],
             views=self.views[rows],
             asked=self.asked[rows],
             features=self.features[rows],
         )
 
 
+@dataclass(frozen=True, eq=False)
+class PhotoBranch:
+    """Fitted: how photos and words are placed, the items, and the query side that finds them."""
+
+    alignment: Alignment
+    items: Vectors  # [N, D], all of the catalogue
+    side: QueryAdapter
+
+
 def gather(
     config: Config,
     items: Sequence[Item],
     encoder: TextEncoder,
-    listings: Array,
+    texts: TextMaterial,
     progress: Progress,
 ) -> Material:
     """Views of the items and features of their photos, computed once a content."""
     from adamroute.encoders.text_views import query_view, text_views
 
     cache = config.out / "cache"
-    texts = [view for item in items for view in (*text_views(item), query_view(item))]
-    vectors, new_views = view_vectors(texts, encoder, cache, progress)
+    short = [view for item in items for view in (*text_views(item), query_view(item))]
+    vectors, new_views = view_vectors(short, encoder, cache, progress)
     views, asked = np.split(vectors.reshape(len(items), 3, -1), [2], axis=1)
     features, new_photos = photo_vectors(items, cache, progress)
-    return Material(listings, views, asked[:, 0], features, new_views, new_photos)
+    return Material(
+        texts.listings, texts.unstated, views, asked[:, 0], features, new_views, new_photos
+    )
 
 
-def place_items(alignment: Alignment, material: Material, align: AlignConfig) -> Vectors:
-    """[N, D] item vectors in the common space."""
+def place_items(
+    alignment: Alignment, material: Material, align: AlignConfig, *, unstated: bool = False
+) -> Vectors:
+    """[N, D] item vectors in the common space; `unstated`: without the kept claims."""
     place = alignment.space.place
     return fuse_items(
-        place(material.listings), place(material.views[:, 0]),
+        place(material.unstated if unstated else material.listings), place(material.views[:, 0]),
         alignment.head.place(material.features), align.text_weight, align.look_weight,
     )  # fmt: skip
 
 
-def aligned_branch(
+def fit_photos(
     config: Config,
-    items: Sequence[Item],
-    encoder: TextEncoder,
-    listings: Array,
+    material: Material,
+    seen: NDArray[np.bool_],
+    text_encoder: str,
     progress: Progress,
-) -> MultimodalBranch:
-    """Items in the common space, and the query side that finds them there.
+) -> PhotoBranch:
+    """Fitted on the items that are `seen`, [N]; all of them are placed."""
+    alignment = find_alignment(config, material.only(seen), text_encoder, progress)
+    placed = place_items(alignment, material, config.encoders.align)
+    side = QueryAdapter.fit(alignment.space, material.asked[seen], placed[seen])
+    return PhotoBranch(alignment, placed, side)
 
-    `listings` is e_txt of the items' texts, [N, D].
-    """
-    material = gather(config, items, encoder, listings, progress)
-    alignment = find_alignment(config, material, encoder.name, progress)
-    item_vectors = place_items(alignment, material, config.encoders.align)
-    side = QueryAdapter.fit(alignment.space, material.asked, item_vectors)
+
+def photo_counts(material: Material) -> dict[str, JsonValue]:
+    """For the manifest."""
     no_photo = int(np.isnan(material.features).any(axis=1).sum())
-    counts: dict[str, JsonValue] = {
-        "photos": len(items) - no_photo,
+    return {
+        "photos": len(material.features) - no_photo,
         "items_without_photo": no_photo,
         "text_views_computed": material.new_views,
         "photo_features_computed": material.new_photos,
     }
-    return MultimodalBranch(item_vectors, AlignedPhotoEncoder(side).name, side, counts, alignment)
 
 
 def find_alignment(

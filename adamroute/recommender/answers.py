@@ -9,7 +9,7 @@ from typing import Any, Literal
 from adamroute.catalogue.request import PreferenceProfile, UserStatus
 from adamroute.retrieval.dual import Origin
 from adamroute.teacher.answer import TeacherSource, TraceStep
-from adamroute.theta import Theta
+from adamroute.theta import Combine, Theta
 
 Source = Literal["student", "static"] | TeacherSource
 
@@ -47,6 +47,7 @@ class Routing(Choice):
     user: UserStatus
     calibrated_on: str  # "outcomes" or "synthetic"
     certified: bool
+    combine: Combine  # how retrieval spends theta: as a weight (fused) or as shares (split)
     timings_ms: dict[str, float]  # stage to milliseconds, `total` last
     versions: Versions
     lacks: tuple[

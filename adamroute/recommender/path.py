@@ -294,6 +294,7 @@ class Recommender(Steps):
             user=request.user,
             calibrated_on=self.facts.calibrated_on,
             certified=self.facts.standing.certified,
+            combine=self.facts.combine,
             timings_ms=trip.ms(),
             versions=self.facts.versions,
             lacks=self.facts.lacks,

@@ -28,7 +28,7 @@ from adamroute.retrieval.search_index import EncodedQueries
 from adamroute.routing.policy_string import Auto, Standing, Verdict, judge
 from adamroute.teacher.context import Context, Contexts
 from adamroute.teacher.neighbours import liked_rows
-from adamroute.theta import Theta
+from adamroute.theta import Combine, Theta
 
 NO_QUERY: dict[UserStatus, str] = {
     "unknown": "query: needed, since nothing is known of this user",
@@ -50,6 +50,7 @@ class Facts:
     versions: Versions
     reads_vectors: bool = False  # whether the router needs E_txt of the query
     augmentation: bool = True  # whether neighbours' items join the candidates
+    combine: Combine = "split"  # how a budget is spent
     attribute_filter: bool = True  # whether looks of text-only candidates are hidden
     lacks: tuple[str, ...] = ()  # what the run does without, and why
 
@@ -59,7 +60,8 @@ class Prepared:
     """A request with all that retrieval and re-ranking need of it."""
 
     context: Context
-    mm_vector: NDArray[np.float32]  # [D_mm]
+    text_query: NDArray[np.float32]  # [D], as it enters the text branch
+    mm_query: NDArray[np.float32]  # [D_mm]
     asked: Asked  # as the re-ranker sees it
     collaborative: tuple[int, ...]  # rows of the neighbours' positive items
 
@@ -122,22 +124,25 @@ class Steps:
         index = self.contexts.index
         if not requests:
             return []
-        text = None if encoded is None else encoded.text
-        contexts = self.contexts.prepare(requests, vectors=text)
+        e_txt = None if encoded is None else encoded.e_txt
+        contexts = self.contexts.prepare(requests, vectors=e_txt)
         if encoded is None:
             vectors = np.stack([context.text_vector for context in contexts])
-            encoded = index.encode_vectors([r.query for r in requests], vectors)
+            encoded = index.branches.enter([r.query for r in requests], vectors)
         parts = encode_parts(index.text_encoder, [context.profile for context in contexts])
         return [
-            self._prepared(context, mm, part)
-            for context, mm, part in zip(contexts, encoded.mm, parts, strict=True)
+            self._prepared(context, text, mm, part)
+            for context, text, mm, part in zip(
+                contexts, encoded.text, encoded.mm, parts, strict=True
+            )
         ]
 
     def retrieve(self, prepared: Prepared, theta: Theta) -> Candidates:
         """Both branches under theta, and what the nearest users liked."""
-        text = prepared.context.text_vector
-        retriever = self.contexts.index.retriever
-        return retriever.search(text, prepared.mm_vector, theta, prepared.collaborative)
+        return self.contexts.index.retriever.search(
+            prepared.text_query, prepared.mm_query, theta, prepared.collaborative,
+            self.facts.combine,
+        )  # fmt: skip
 
     def keep(
         self, prepared: Prepared, found: Candidates, exclude: Sequence[str] = EXCLUDED
@@ -179,7 +184,11 @@ class Steps:
         )
 
     def _prepared(
-        self, context: Context, mm_vector: NDArray[np.float32], parts: Vectors
+        self,
+        context: Context,
+        text_query: NDArray[np.float32],
+        mm_query: NDArray[np.float32],
+        parts: Vectors,
     ) -> Prepared:
         request, index = context.request, self.contexts.index
         asked = Asked(
@@ -194,7 +203,7 @@ class Steps:
             collaborative = liked_rows(
                 context.neighbours, index.row_of, time=self.facts.time, history=request.history
             )
-        return Prepared(context, mm_vector, asked, collaborative)
+        return Prepared(context, text_query, mm_query, asked, collaborative)
 
 
 def ranked(found: Candidates, grades: Grades) -> Ranked:

@@ -14,6 +14,7 @@ tolerance is not transitive, two items may share a rank; `search(n)` returns eve
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -46,21 +47,34 @@ class BranchIndex:
     """Exact inner-product search over [N, D] float32 vectors; a row is an item's place."""
 
     def __init__(self, vectors: Vectors, device: Literal["cpu", "gpu"] = "cpu") -> None:
-        """`gpu` proposes there and decides here; ConfigError where FAISS sees no GPU."""
-        import faiss
+        """`gpu` proposes there and decides here; ConfigError where FAISS sees no GPU.
 
+        FAISS copies the vectors when something is first searched for: ranks need no copy.
+        """
         if vectors.ndim != 2 or vectors.dtype != np.float32 or len(vectors) == 0:
             raise ArtifactError(
                 f"index: vectors {vectors.shape} {vectors.dtype}, wanted [N >= 1, D] float32"
             )
+        self.device = device
         self._vectors = np.ascontiguousarray(vectors)
         norm = float(np.sqrt(np.einsum("nd,nd->n", self._vectors, self._vectors).max()))
         if not np.isfinite(norm):
             raise ArtifactError("index: vectors hold NaN or infinity. Rebuild: adamroute build")
         self._largest_norm = norm
-        self._faiss = faiss.IndexFlatIP(vectors.shape[1])
-        self._faiss.add(self._vectors)
         self._on_gpu = _on_gpu(self._faiss) if device == "gpu" else None
+
+    @cached_property
+    def _faiss(self) -> Any:
+        import faiss
+
+        index = faiss.IndexFlatIP(self.dimensions)
+        index.add(self._vectors)
+        return index
+
+    @property
+    def vectors(self) -> Vectors:
+        """[N, D], by row."""
+        return self._vectors
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -81,15 +95,20 @@ class BranchIndex:
         order = np.lexsort((rows, ranks))[: int((ranks <= n).sum())]
         return Hits(rows[order], ranks[order], scores[order])
 
-    def ranks(self, queries: Vectors, rows: Rows) -> Ranks:
-        """[B] rank of item rows[b] for queries[b]."""
-        above, ties_before, _ = self._counts(queries, rows)
-        return 1 + above + ties_before
+    def ranks(
+        self,
+        queries: Vectors,
+        rows: Rows,
+        *,
+        worst: bool = False,
+        stand_ins: Vectors | None = None,
+    ) -> Ranks:
+        """[B] rank of item rows[b] for queries[b]; `worst`: every tie is lost, whatever its row.
 
-    def pessimistic_ranks(self, queries: Vectors, rows: Rows) -> Ranks:
-        """As `ranks`, but every tie is lost, whatever its row."""
-        above, _, ties = self._counts(queries, rows)
-        return 1 + above + ties
+        `stand_ins` [B, D] are ranked in the places of those items' own vectors.
+        """
+        above, ties_before, ties = self._counts(queries, rows, stand_ins)
+        return 1 + above + (ties if worst else ties_before)
 
     def ranks_of(self, query: NDArray[np.float32], rows: Rows) -> Ranks:
         """[M] rank of each of the rows for one query [D]."""
@@ -143,8 +162,11 @@ class BranchIndex:
         settled[close] = self._truth(query, rows[close])
         return settled
 
-    def _counts(self, queries: Vectors, rows: Rows) -> tuple[Ranks, Ranks, Ranks]:
+    def _counts(
+        self, queries: Vectors, rows: Rows, stand_ins: Vectors | None
+    ) -> tuple[Ranks, Ranks, Ranks]:
         """Per query: items above the target, ties with a lower row, other items that tie."""
+        wanted = self._vectors if stand_ins is None else self._checked(stand_ins)
         queries = self._checked(queries)
         rows = self._checked_rows(rows)
         if len(rows) != len(queries):
@@ -152,17 +174,22 @@ class BranchIndex:
         above, before, ties = (np.zeros(len(rows), np.int64) for _ in range(3))
         for start in range(0, len(rows), QUERY_BLOCK):
             block = slice(start, start + QUERY_BLOCK)
-            above[block], before[block], ties[block] = self._counts_of(queries[block], rows[block])
+            asked, at = queries[block], rows[block]
+            targets = wanted[at] if stand_ins is None else wanted[block]
+            above[block], before[block], ties[block] = self._counts_of(asked, at, targets)
         return above, before, ties
 
-    def _counts_of(self, queries: Vectors, rows: Rows) -> tuple[Ranks, Ranks, Ranks]:
+    def _counts_of(
+        self, queries: Vectors, rows: Rows, targets: Vectors
+    ) -> tuple[Ranks, Ranks, Ranks]:
         scores = queries @ self._vectors.T
-        target = scores[np.arange(len(rows)), rows][:, None]
+        target = np.vecdot(targets, queries)[:, None]
+        scores[np.arange(len(rows)), rows] = target[:, 0]
         margin = np.array([self._margin(query) for query in queries])[:, None]
         above = (scores > target + margin).sum(axis=1).astype(np.int64)
         before, ties = np.zeros_like(above), np.zeros_like(above)
         close_queries, close_rows = np.nonzero(np.abs(scores - target) <= margin)
-        truth = np.array([self._truth(q, r[None])[0] for q, r in zip(queries, rows, strict=True)])
+        truth = np.vecdot(targets.astype(np.float64), queries.astype(np.float64))
         for start in range(0, len(close_rows), PAIR_BLOCK):
             members = close_rows[start : start + PAIR_BLOCK]
             owners = close_queries[start : start + PAIR_BLOCK]
@@ -218,10 +245,10 @@ def _on_gpu(flat: Any) -> Any:
 def _compare(
     scores: NDArray[np.float64], target: NDArray[np.float64], rows: Rows, target_rows: Rows
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Pair by pair: better than the target; tied with a lower row; tied with another row."""
-    difference = scores - target
-    tied = (np.abs(difference) <= TIE) & (rows != target_rows)
-    return difference > TIE, tied & (rows < target_rows), tied
+    """Pair by pair: another row that is better; tied with a lower row; tied with another row."""
+    difference, other = scores - target, rows != target_rows
+    tied = (np.abs(difference) <= TIE) & other
+    return (difference > TIE) & other, tied & (rows < target_rows), tied
 
 
 def _ranks_among(scores: NDArray[np.float64], rows: Rows) -> Ranks:

@@ -1,9 +1,10 @@
-"""Dual retrieval: both branches searched with their share of the budget, and the union of them."""
+"""Dual retrieval: both branches searched with their share of the budget, or both as one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -12,7 +13,11 @@ from numpy.typing import NDArray
 from adamroute.encoders.seams import Vectors
 from adamroute.errors import ArtifactError
 from adamroute.retrieval.branch_index import BranchIndex, Hits, Ranks, Rows
-from adamroute.theta import Theta
+from adamroute.retrieval.replay import TargetRanks
+from adamroute.theta import ALPHAS, Combine, Theta
+
+SPREAD_SAMPLE = 20_000  # items that tell how far scores spread
+LEAST_SPREAD = 1e-6  # of a branch in which all items are alike
 
 Origin = Literal["text", "multimodal", "both", "collaborative"]
 
@@ -21,8 +26,9 @@ Origin = Literal["text", "multimodal", "both", "collaborative"]
 class Candidates:
     """Items to score, each with its rank and score in both branches, found there or not.
 
-    Routed items come first, by their better rank; of equal ones the text branch's first, then the
-    lower row. Collaborative items follow in the order they were given.
+    Routed items come first. Those of a split by their better rank; of equal ones the text branch's
+    first, then the lower row. Fused ones in their one order. Collaborative items follow in the
+    order they were given.
     """
 
     rows: Rows  # [K]
@@ -53,8 +59,34 @@ class Candidates:
         )
 
 
+@dataclass(frozen=True)
+class Spread:
+    """How far a query's scores of the catalogue lie from their mean."""
+
+    covariance: NDArray[np.float64]  # [D, D] of the item vectors
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Spread:
+        """From [N, D]; of many items an even sample."""
+        sample = vectors[:: max(1, len(vectors) // SPREAD_SAMPLE)].astype(np.float64)
+        centred = sample - sample.mean(axis=0)
+        return cls(centred.T @ centred / len(sample))
+
+    def deviations(self, queries: Vectors) -> NDArray[np.float64]:
+        """[B] standard deviation of q . x over the items, for unit vectors [B, D]."""
+        # vecdot: a query's value must not depend on its batch.
+        exact = queries.astype(np.float64)
+        turned = np.vecdot(self.covariance, exact[:, None, :])
+        return np.asarray(np.sqrt(np.maximum(np.vecdot(exact, turned), LEAST_SPREAD**2)))
+
+
 class DualRetriever:
-    """Text and multimodal branch over the same items."""
+    """Text and multimodal branch over the same items, and both as one.
+
+    Fused retrieval is one inner product: an item is both its vectors end to end, a query both of
+    its own, each weighed and divided by the deviation of its scores. What z takes off, the mean,
+    shifts all items alike. So fused ranks are as exact as those of a branch.
+    """
 
     def __init__(self, text: BranchIndex, mm: BranchIndex) -> None:
         if len(text) != len(mm):
@@ -65,8 +97,26 @@ class DualRetriever:
         self.text = text
         self.mm = mm
 
-    def __len__(self) -> int:
-        return len(self.text)
+    @cached_property
+    def fused(self) -> BranchIndex:
+        """Both vectors of every item end to end; made when first needed, a copy of them."""
+        both = np.hstack([self.text.vectors, self.mm.vectors])
+        return BranchIndex(both, self.text.device)
+
+    @cached_property
+    def _spreads(self) -> tuple[Spread, Spread]:
+        return Spread.of(self.text.vectors), Spread.of(self.mm.vectors)
+
+    def fused_queries(self, text: Vectors, mm: Vectors, alpha: float) -> Vectors:
+        """[B, D + D_mm] of unit length, which rank items by alpha z(text) + (1 - alpha) z(mm)."""
+        by_text, by_mm = self._spreads
+        weighed = np.hstack(
+            [
+                text * (alpha / by_text.deviations(text))[:, None],
+                mm * ((1.0 - alpha) / by_mm.deviations(mm))[:, None],
+            ]
+        )
+        return np.asarray(weighed / np.linalg.norm(weighed, axis=1, keepdims=True), np.float32)
 
     def search(
         self,
@@ -74,17 +124,21 @@ class DualRetriever:
         mm_query: NDArray[np.float32],
         theta: Theta,
         extra_rows: Sequence[int] = (),
+        combine: Combine = "split",
     ) -> Candidates:
-        """Items of text rank <= n_txt or multimodal rank <= n_mm, then the other `extra_rows`.
+        """The candidates of theta, then the other `extra_rows`.
 
-        No back-fill: an item that both branches found takes a place in each (replay needs this).
+        A split holds the items of text rank <= n_txt or multimodal rank <= n_mm. No back-fill: an
+        item that both branches found takes a place in each (replay needs this). Fused, the K items
+        that lie highest in both together; all of them are `both`'s.
         """
+        if combine == "fused":
+            return self._fused(text_query, mm_query, theta, extra_rows)
         n_text, n_mm = theta.split()
         found_text = self.text.search(text_query, n_text)
         found_mm = self.mm.search(mm_query, n_mm)
         routed = np.union1d(found_text.rows, found_mm.rows)
-        extra = list(dict.fromkeys(row for row in extra_rows if row not in set(routed.tolist())))
-        rows = np.concatenate([routed, np.array(extra, dtype=np.int64)])
+        rows = _with_others(routed, extra_rows)
         text_ranks, text_scores = _complete(self.text, text_query, found_text, rows)
         mm_ranks, mm_scores = _complete(self.mm, mm_query, found_mm, rows)
         by_text = np.isin(rows, found_text.rows)
@@ -101,18 +155,64 @@ class DualRetriever:
             origin=tuple(_origin(bool(by_text[i]), bool(by_mm[i])) for i in order),
         )
 
-    def ranks(self, text_queries: Vectors, mm_queries: Vectors, rows: Rows) -> tuple[Ranks, Ranks]:
-        """[B] text and [B] multimodal rank of item rows[b] for query b."""
-        return self.text.ranks(text_queries, rows), self.mm.ranks(mm_queries, rows)
+    def _fused(
+        self,
+        text_query: NDArray[np.float32],
+        mm_query: NDArray[np.float32],
+        theta: Theta,
+        extra_rows: Sequence[int],
+    ) -> Candidates:
+        routed = self._fused_rows(text_query, mm_query, theta)
+        rows = _with_others(routed, extra_rows)
+        text_ranks, text_scores = self.text.scored(text_query, rows)
+        mm_ranks, mm_scores = self.mm.scored(mm_query, rows)
+        origin: list[Origin] = ["both"] * len(routed)
+        origin += ["collaborative"] * (len(rows) - len(routed))
+        return Candidates(rows, text_ranks, mm_ranks, text_scores, mm_scores, tuple(origin))
 
-    def pessimistic_ranks(
-        self, text_queries: Vectors, mm_queries: Vectors, rows: Rows
-    ) -> tuple[Ranks, Ranks]:
-        """As `ranks`, every tie lost."""
-        return (
-            self.text.pessimistic_ranks(text_queries, rows),
-            self.mm.pessimistic_ranks(mm_queries, rows),
-        )
+    def _fused_rows(
+        self, text_query: NDArray[np.float32], mm_query: NDArray[np.float32], theta: Theta
+    ) -> Rows:
+        if theta.alpha == 1.0:
+            return self.text.search(text_query, theta.budget).rows
+        if theta.alpha == 0.0:
+            return self.mm.search(mm_query, theta.budget).rows
+        query = self.fused_queries(text_query[None], mm_query[None], theta.alpha)[0]
+        return self.fused.search(query, theta.budget).rows
+
+    def ranks(
+        self,
+        text_queries: Vectors,
+        mm_queries: Vectors,
+        rows: Rows,
+        *,
+        worst: bool = False,
+        stand_ins: tuple[Vectors, Vectors] | None = None,
+    ) -> TargetRanks:
+        """Of item rows[b] for query b, in each branch and fused at every alpha bin.
+
+        `worst`: every tie is lost. `stand_ins` are vectors, by text and multimodal, that take the
+        places of those items' own.
+        """
+        by_text, by_mm = stand_ins or (None, None)
+        text = self.text.ranks(text_queries, rows, worst=worst, stand_ins=by_text)
+        mm = self.mm.ranks(mm_queries, rows, worst=worst, stand_ins=by_mm)
+        both = None if stand_ins is None else np.hstack(stand_ins)
+        inner = [
+            self.fused.ranks(
+                self.fused_queries(text_queries, mm_queries, alpha), rows,
+                worst=worst, stand_ins=both,
+            )
+            for alpha in ALPHAS[1:-1]
+        ]  # fmt: skip
+        return TargetRanks(text, mm, np.stack([mm, *inner, text], axis=1))
+
+
+def _with_others(routed: Rows, extra_rows: Sequence[int]) -> Rows:
+    """The routed rows, then those of `extra_rows` that are not among them, each once."""
+    known = set(routed.tolist())
+    extra = [row for row in dict.fromkeys(extra_rows) if row not in known]
+    return np.concatenate([routed, np.array(extra, dtype=np.int64)])
 
 
 def _origin(by_text: bool, by_mm: bool) -> Origin:

@@ -7,7 +7,9 @@ them `replay` tells what any theta would have recalled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,11 @@ from numpy.typing import NDArray
 
 from adamroute.catalogue.shop import Query
 from adamroute.errors import ArtifactError
-from adamroute.retrieval.search_index import SearchIndex
+from adamroute.retrieval.replay import TargetRanks
+from adamroute.retrieval.search_index import EncodedQueries, SearchIndex
 
 RANKS_FILE = "ranks.parquet"
+LISTS = ("text_lists", "mm_lists")
 Ranks = NDArray[np.int64]
 Arrays = Mapping[str, NDArray[Any]]  # the numeric fields of QueryRanks by name
 
@@ -37,8 +41,10 @@ class QueryRanks:
     targets: Ranks  # [B] rows
     text: Ranks  # [B] ranks as retrieval gives them
     mm: Ranks
+    fused: Ranks  # [B, A]
     text_worst: Ranks  # [B] ranks with every tie lost
     mm_worst: Ranks
+    fused_worst: Ranks  # [B, A]
     text_lists: Ranks  # [B, L] first rows of each branch
     mm_lists: Ranks
 
@@ -55,9 +61,19 @@ class QueryRanks:
             **arrays,
         )
 
+    @property
+    def ranks(self) -> TargetRanks:
+        """Of the targets, as retrieval gives them."""
+        return TargetRanks(self.text, self.mm, self.fused)
+
+    @property
+    def worst(self) -> TargetRanks:
+        """The same with every tie lost."""
+        return TargetRanks(self.text_worst, self.mm_worst, self.fused_worst)
+
     def take(self, rows: NDArray[np.bool_]) -> QueryRanks:
         """Some of the requests, [B] booleans."""
-        return QueryRanks(**{f.name: _kept(getattr(self, f.name), rows) for f in fields(self)})
+        return QueryRanks(**{f.name: _kept(getattr(self, f.name), rows) for f in fields_of(self)})
 
 
 def rank_queries(index: SearchIndex, queries: Sequence[Query], length: int) -> QueryRanks:
@@ -69,18 +85,35 @@ def rank_arrays(index: SearchIndex, queries: Sequence[Query], length: int) -> Ar
     """The numeric fields of `rank_queries`."""
     targets = np.array([index.row(q.target_id) for q in queries], np.int64)
     encoded = index.encode([q.text for q in queries])
+    rank = partial(index.retriever.ranks, encoded.text, encoded.mm, targets)
+    fields = rank_fields(rank(), rank(worst=True))
+    return {**query_arrays(index, encoded, targets, length), **fields}
+
+
+def query_arrays(
+    index: SearchIndex, encoded: EncodedQueries, targets: Ranks, length: int
+) -> Arrays:
+    """Vectors and lists of queries, which no target enters."""
     text, mm = index.retriever.text, index.retriever.mm
     length = min(length, len(index.ids))
     return {
-        "text_vectors": encoded.text,
+        "text_vectors": encoded.e_txt,
         "mm_vectors": encoded.mm,
         "targets": targets,
-        "text": text.ranks(encoded.text, targets),
-        "mm": mm.ranks(encoded.mm, targets),
-        "text_worst": text.pessimistic_ranks(encoded.text, targets),
-        "mm_worst": mm.pessimistic_ranks(encoded.mm, targets),
         "text_lists": np.stack([text.search(v, length).rows for v in encoded.text]),
         "mm_lists": np.stack([mm.search(v, length).rows for v in encoded.mm]),
+    }
+
+
+def rank_fields(found: TargetRanks, worst: TargetRanks) -> Arrays:
+    """Ranks of targets by the names of QueryRanks."""
+    return {
+        "text": found.text,
+        "mm": found.mm,
+        "fused": found.fused,
+        "text_worst": worst.text,
+        "mm_worst": worst.mm,
+        "fused_worst": worst.fused,
     }
 
 
@@ -118,8 +151,10 @@ def _frame(queries: Sequence[Query], arrays: Arrays) -> pl.DataFrame:
 def _series(name: str, values: NDArray[Any]) -> pl.Series:
     if values.dtype == np.float32:
         return pl.Series(name, values, pl.Array(pl.Float32, values.shape[1]))
-    if values.ndim == 2:
+    if name in LISTS:  # as long as a part wants them
         return pl.Series(name, values.tolist(), pl.List(pl.Int64))
+    if values.ndim == 2:
+        return pl.Series(name, values, pl.Array(pl.Int64, values.shape[1]))
     return pl.Series(name, values, pl.Int64)
 
 

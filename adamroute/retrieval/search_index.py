@@ -16,13 +16,17 @@ from numpy.typing import NDArray
 from adamroute.catalogue.item_words import ItemWords, catalogue_words
 from adamroute.catalogue.listing import sentences
 from adamroute.catalogue.preferences import Traits, traits_by_id
+from adamroute.encoders.query_adapter import QueryAdapter
 from adamroute.encoders.seams import MultimodalEncoder, TextEncoder, Vectors
 from adamroute.errors import ArtifactError, ShopError
+from adamroute.retrieval.branch_index import Rows
 from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.item_facts import ItemFacts, item_facts
+from adamroute.retrieval.replay import TargetRanks
 from adamroute.stages import Manifest
 
 TEXT_FILE = "text.npy"
+BRANCH_FILE = "text_branch.npy"  # items of the text branch, where it has a query adapter
 MM_FILE = "mm.npy"
 ITEMS_FILE = "items.parquet"
 DETAILS_FILE = "details.json"  # functional attributes that a profiler added, one text an item
@@ -30,13 +34,32 @@ DETAILS_FILE = "details.json"  # functional attributes that a profiler added, on
 
 @dataclass(frozen=True)
 class EncodedQueries:
-    """Queries as both branches need them, row by row."""
+    """Queries as they are compared with texts, and as both branches need them, row by row."""
 
-    text: Vectors  # [B, D]
+    e_txt: Vectors  # [B, D]
+    text: Vectors  # [B, D], placed among the items of the text branch
     mm: Vectors  # [B, D_mm]
 
     def __len__(self) -> int:
-        return len(self.text)
+        return len(self.e_txt)
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """Both branches: how queries enter them, and retrieval over their items."""
+
+    text_side: QueryAdapter | None  # None: queries enter the text branch as E_txt has them
+    mm_encoder: MultimodalEncoder
+    retriever: DualRetriever
+
+    def enter(self, queries: Sequence[str], e_txt: Vectors) -> EncodedQueries:
+        """Queries whose E_txt, [B, D], is at hand."""
+        return self.entered(e_txt, self.mm_encoder.encode_queries(queries, e_txt))
+
+    def entered(self, e_txt: Vectors, mm: Vectors) -> EncodedQueries:
+        """Queries whose vectors of both encoders are at hand."""
+        text = e_txt if self.text_side is None else self.text_side.place(e_txt)
+        return EncodedQueries(e_txt, text, mm)
 
 
 @dataclass(eq=False)
@@ -54,11 +77,14 @@ class SearchIndex:
     categories: tuple[str, ...]
     images: tuple[str | None, ...]  # relative to the shop folder, POSIX
     visual: tuple[Mapping[str, str], ...]
-    text_vectors: Vectors  # [N, D], read-only
-    mm_vectors: Vectors  # [N, D_mm], read-only
+    text_vectors: Vectors  # [N, D], E_txt of the listings, read-only
     text_encoder: TextEncoder
-    mm_encoder: MultimodalEncoder
-    retriever: DualRetriever
+    branches: Branches
+
+    @property
+    def retriever(self) -> DualRetriever:
+        """Both branches' items."""
+        return self.branches.retriever
 
     @property
     def hash(self) -> str:
@@ -96,23 +122,22 @@ class SearchIndex:
         return len(self.ids)
 
     def encode(self, queries: Sequence[str]) -> EncodedQueries:
-        """Both branches' query vectors."""
-        text = self.text_encoder.encode(queries)
-        return self.encode_vectors(queries, text)
+        """Query vectors of both branches."""
+        return self.branches.enter(queries, self.text_encoder.encode(queries))
 
-    def encode_vectors(self, queries: Sequence[str], text: Vectors) -> EncodedQueries:
-        """As `encode` where e_txt of the queries is at hand."""
-        return EncodedQueries(text, self.mm_encoder.encode_queries(queries, text))
+    def target_ranks(self, queries: Sequence[str], rows: Rows) -> TargetRanks:
+        """Where item rows[b] ranks for query b."""
+        asked = self.encode(queries)
+        return self.retriever.ranks(asked.text, asked.mm, rows)
 
 
 @dataclass(frozen=True)
 class StoredItems:
-    """The files of index/ as values: columns by row, and both branches' vectors."""
+    """The files of index/ as values: columns and vectors by row."""
 
     table: pl.DataFrame
     profile_texts: tuple[str, ...]
-    text_vectors: Vectors  # [N, D]
-    mm_vectors: Vectors  # [N, D_mm]
+    text_vectors: Vectors  # [N, D], E_txt
 
     def columns(self) -> dict[str, tuple[Any, ...]]:
         """Columns as SearchIndex names them."""
@@ -129,15 +154,23 @@ class StoredItems:
 
 def read_items(folder: Path, manifest: Manifest) -> StoredItems:
     """Read index/; ArtifactError where a file is damaged or the files disagree."""
-    text, mm = (_vectors(folder / name) for name in (TEXT_FILE, MM_FILE))
-    table = _items(folder / ITEMS_FILE)
-    if not len(table) == len(text) == len(mm):
+    text, table = _vectors(folder / TEXT_FILE), _items(folder / ITEMS_FILE)
+    if len(table) != len(text):
         raise ArtifactError(
-            f"{folder}: {len(table)} items, {len(text)} text and {len(mm)} multimodal vectors. "
+            f"{folder}: {len(table)} items and {len(text)} text vectors. "
             "Rebuild: adamroute build CONFIG"
         )
     profile_texts = _profile_texts(folder, manifest, table["text"].to_list())
-    return StoredItems(table, profile_texts, text, mm)
+    return StoredItems(table, profile_texts, text)
+
+
+def read_branches(folder: Path) -> tuple[Vectors, Vectors]:
+    """Item vectors of the text and the multimodal branch, [N, D] and [N, D_mm], read-only.
+
+    Those of the text branch are E_txt of the listings where it has no query adapter.
+    """
+    adapted = (folder / BRANCH_FILE).exists()
+    return _vectors(folder / (BRANCH_FILE if adapted else TEXT_FILE)), _vectors(folder / MM_FILE)
 
 
 def _profile_texts(folder: Path, manifest: Manifest, texts: list[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adamroute.llm.chat import Call
+from adamroute.retrieval.replay import TargetRank, TargetRanks
 from adamroute.theta import Theta
 
 TeacherSource = Literal["teacher", "teacher:no_evidence"]
@@ -42,9 +43,16 @@ class TeacherAnswer:
     item_ids: tuple[str, ...]  # evidence rows, in the order they were observed
     text_ranks: tuple[int, ...]  # as observed
     mm_ranks: tuple[int, ...]
+    fused_ranks: tuple[tuple[int, ...], ...]  # at every alpha bin
     steps: tuple[TraceStep, ...]
     fallbacks: tuple[str, ...]  # names of what the loop had to do without
     ms: float
+
+    @property
+    def ranks(self) -> TargetRanks:
+        """Of the evidence rows."""
+        rows = zip(self.text_ranks, self.mm_ranks, self.fused_ranks, strict=True)
+        return TargetRanks.of([TargetRank(*row) for row in rows])
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -9,16 +9,21 @@ The alpha with the most votes wins, and K is the best at that alpha for its pric
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.retrieval.replay import Surface, price, recall_surfaces, soft_labels
-from adamroute.teacher.difficulty import Difficulty
+from adamroute.retrieval.replay import (
+    Surface,
+    TargetRanks,
+    price,
+    recall_surfaces,
+    soft_labels,
+)
 from adamroute.theta import ALPHAS, Bins, Theta
 
+MIDDLE = len(ALPHAS) // 2  # the bin of alpha .5
 Votes = NDArray[np.float64]  # [A], sums to 1
 
 
@@ -32,9 +37,24 @@ class Belief:
     def theta(self, bins: Bins, lam: float) -> Theta:
         """The alpha with most votes, and the K with most utility there; ties as in `Bins.best`."""
         leading = np.flatnonzero(self.votes >= self.votes.max() - 1e-12)
-        alpha = int(leading[np.argmin(np.abs(leading - len(ALPHAS) // 2))])
+        alpha = int(leading[np.argmin(np.abs(leading - MIDDLE))])
         utility = self.surface[alpha] - price(bins, lam)[alpha]
         return bins.theta(alpha, int(np.argmax(utility >= utility.max() - 1e-12)))
+
+    def trusted(self, trust: float) -> Belief:
+        """The belief drawn towards alpha .5, which is what a shop without evidence has.
+
+        Each vote moves to .5 + trust (alpha - .5), between two bins to both by nearness: all are
+        for .5 at trust 0, and as they were at 1.
+        """
+        places = MIDDLE + trust * (np.arange(len(ALPHAS)) - MIDDLE)
+        nearness = np.maximum(0.0, 1.0 - np.abs(np.arange(len(ALPHAS))[:, None] - places))
+        return Belief(nearness @ self.votes, self.surface)
+
+
+def undecided(surface: Surface) -> Belief:
+    """All votes for alpha .5: what is held where nothing is known."""
+    return Belief(np.eye(len(ALPHAS))[MIDDLE], surface)
 
 
 def alpha_votes(surfaces: NDArray[np.float64], bins: Bins, lam: float) -> NDArray[np.float64]:
@@ -48,14 +68,8 @@ def mixture(weights: NDArray[np.float64], votes: NDArray[np.float64], surfaces: 
     return Belief(share @ votes, np.tensordot(share, surfaces, axes=1))
 
 
-def evidence_belief(
-    text_ranks: Sequence[int],
-    mm_ranks: Sequence[int],
-    difficulty: Difficulty,
-    bins: Bins,
-    lam: float,
-) -> Belief:
-    """Mean belief of one row's evidence; at least one rank pair."""
-    surfaces = recall_surfaces(*difficulty.matched(np.array(text_ranks), np.array(mm_ranks)), bins)
+def evidence_belief(ranks: TargetRanks, bins: Bins, lam: float) -> Belief:
+    """Mean belief of one row's evidence; at least one item's ranks."""
+    surfaces = recall_surfaces(ranks, bins)
     votes = alpha_votes(surfaces, bins, lam)
     return Belief(votes.mean(axis=0), surfaces.mean(axis=0))

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adamroute.catalogue.shop import TimeMeaning
 from adamroute.errors import ArtifactError
-from adamroute.teacher.difficulty import Difficulty
-from adamroute.theta import Bins, Theta
+from adamroute.theta import Bins, Combine, Theta
 
 ROWS_FILE = "rows.jsonl"  # label rows, and targets.npz beside them: what training reads
 TARGETS_FILE = "targets.npz"
@@ -27,23 +26,19 @@ class TeacherFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
+    combine: Combine  # how retrieval spends a budget
+    trust: float  # in the evidence, 0 to 1: how far alpha may leave .5
     policy: Literal["evidence", "llm"] = "evidence"  # whose labels these are
     tau: int  # min(config tau, N)
     lam: float  # price of a whole tau, solved on train rows for the wished mean budget
-    text_factor: float  # difficulty matching, 1 where the shop has no real queries
-    mm_factor: float
     static_alpha: float  # the static prior that all users start from
     static_budget: int
     time: TimeMeaning  # of the shop's interactions
 
     @property
     def bins(self) -> Bins:
-        return Bins(self.tau)
-
-    @property
-    def difficulty(self) -> Difficulty:
-        return Difficulty(self.text_factor, self.mm_factor)
+        return Bins(self.tau, self.combine)
 
     @property
     def static(self) -> Theta:

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from adamroute.catalogue.item_words import INTENTS, words_in
 from adamroute.catalogue.request import PreferenceProfile, Request
-from adamroute.retrieval.replay import recall_surfaces
+from adamroute.retrieval.replay import TargetRanks, recall_surfaces
 from adamroute.teacher.belief import Belief, alpha_votes
 from adamroute.teacher.context import Context
 from adamroute.teacher.intent_model import IntentModel
 from adamroute.teacher.paraphrase import Paraphraser
 from adamroute.teacher.policy import Liking, Observation, Rewriting, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery, kind_schedule, nearest_kind, write_query
-from adamroute.theta import ALPHAS, Bins, Theta
+from adamroute.theta import Bins, Theta, alpha_bin
 
 NO_NEIGHBOURS = "no_neighbours"
 KIND_SUBSTITUTED = "pseudo_kind_substituted"  # the item's listing doesn't allow the wanted kind
@@ -41,6 +41,7 @@ class EvidencePolicy:
     lam: float  # price of a whole tau
     strength: float  # observations the prior is worth
     collaborative: float  # share of the kinds' weights that neighbours' thetas decide
+    trust: float = 1.0  # how far alpha may leave .5
 
     @property
     def name(self) -> str:
@@ -92,14 +93,13 @@ class EvidencePolicy:
         observation = turn.observation
         observations = (*turn.memory.observations, observation)
         theta = self._theta(self.belief(turn.task, observations))
-        ranks = f"ranks {observation.text_rank} text, {observation.mm_rank} multimodal"
+        ranks = f"ranks {observation.rank.text} text, {observation.rank.mm} multimodal"
         return Thought(theta, f"{observation.query.kind} query: {ranks}")
 
     def belief(self, task: Context, observations: Sequence[Observation]) -> Belief:
         """(strength * prior + sum over observations) / (strength + t)."""
-        text = np.array([o.text_rank for o in observations], dtype=np.int64)
-        mm = np.array([o.mm_rank for o in observations], dtype=np.int64)
-        surfaces = recall_surfaces(text, mm, self.bins)
+        ranks = TargetRanks.of([observation.rank for observation in observations])
+        surfaces = recall_surfaces(ranks, self.bins)
         votes = alpha_votes(surfaces, self.bins, self.lam)
         prior, total = self._prior(task), self.strength + len(observations)
         return Belief(
@@ -116,9 +116,8 @@ class EvidencePolicy:
 
     def votes(self, theta: Theta) -> NDArray[np.float64]:
         """[3], sums to 1: which kinds vote for the alpha of a theta, on or off the grid."""
-        nearest = int(np.argmin(np.abs(np.array(ALPHAS) - theta.alpha)))
-        odds = self.intents.votes[:, nearest]
+        odds = self.intents.votes[:, alpha_bin(theta.alpha)]
         return np.asarray(odds / odds.sum())
 
     def _theta(self, belief: Belief) -> Theta:
-        return belief.theta(self.bins, self.lam)
+        return belief.trusted(self.trust).theta(self.bins, self.lam)

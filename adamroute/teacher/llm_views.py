@@ -88,5 +88,5 @@ def friends(neighbours: Sequence[Neighbour], listings: Listings) -> list[Friend]
 def steps(turn: Turn) -> list[Step]:
     """The latest steps of a turn's memory, the oldest of them first."""
     pairs = zip(turn.memory.observations, turn.memory.thoughts, strict=True)
-    shown = [Step(o.query.text, o.text_rank, o.mm_rank, t.theta, t.reason) for o, t in pairs]
+    shown = [Step(o.query.text, o.rank.text, o.rank.mm, t.theta, t.reason) for o, t in pairs]
     return shown[-STEPS:]

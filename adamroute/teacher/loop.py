@@ -14,10 +14,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
 from adamroute.catalogue.request import Request
+from adamroute.retrieval.branch_index import Rows
+from adamroute.retrieval.replay import TargetRank, TargetRanks
 from adamroute.teacher.answer import Part, TeacherAnswer, TraceStep
 from adamroute.teacher.context import Context, Contexts
 from adamroute.teacher.policy import (
@@ -35,8 +38,15 @@ from adamroute.theta import Theta
 CHUNK = 64  # requests whose texts are encoded together
 NO_HISTORY = "no_history"  # nothing to verify against: the prior is the answer
 
-RankPair = tuple[int, int]  # text, multimodal
-Verified = Mapping[tuple[str, int], RankPair]  # ranks already known, by query text and item row
+Verified = Mapping[tuple[str, int], TargetRank]  # ranks known already, by query text and item row
+
+
+class Ranker(Protocol):
+    """Where known items rank: an index, or better one that has not seen them (cross_fit)."""
+
+    def target_ranks(self, queries: Sequence[str], rows: Rows) -> TargetRanks:
+        """Of item rows[b] for query b, [B]."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +55,7 @@ class Teacher:
 
     contexts: Contexts
     policy: TeacherPolicy
+    ranker: Ranker  # what pseudo-queries are verified against
     blind: Theta | None = None  # given: no collaborative start, this is theta0
     memory: bool = True  # whether an update sees the steps before it
     verified: Verified = field(default_factory=dict)  # ranks that need no second look
@@ -120,16 +131,13 @@ class Teacher:
     def _observe(self, queries: Sequence[PseudoQuery]) -> list[Observation]:
         """Exact ranks of the item that each query asks for."""
         new = [q for q in queries if (q.text, q.row) not in self.verified]
-        ranks: dict[tuple[str, int], RankPair] = {}
+        ranks: dict[tuple[str, int], TargetRank] = {}
         if new:
-            index = self.contexts.index
-            encoded = index.encode([q.text for q in new])
             rows = np.array([q.row for q in new], dtype=np.int64)
-            text, mm = index.retriever.ranks(encoded.text, encoded.mm, rows)
-            pairs = zip(text.tolist(), mm.tolist(), strict=True)
-            ranks = {(q.text, q.row): pair for q, pair in zip(new, pairs, strict=True)}
+            found = self.ranker.target_ranks([q.text for q in new], rows).each()
+            ranks = {(q.text, q.row): rank for q, rank in zip(new, found, strict=True)}
         return [
-            Observation(q, *(ranks.get((q.text, q.row)) or self.verified[q.text, q.row]))
+            Observation(q, ranks.get((q.text, q.row)) or self.verified[q.text, q.row])
             for q in queries
         ]
 
@@ -157,8 +165,9 @@ def _answer(session: Session, ms: float) -> TeacherAnswer:
         theta0=memory.start.theta,
         source="teacher" if observations else "teacher:no_evidence",
         item_ids=tuple(o.query.item_id for o in observations),
-        text_ranks=tuple(o.text_rank for o in observations),
-        mm_ranks=tuple(o.mm_rank for o in observations),
+        text_ranks=tuple(o.rank.text for o in observations),
+        mm_ranks=tuple(o.rank.mm for o in observations),
+        fused_ranks=tuple(o.rank.fused for o in observations),
         steps=steps,
         fallbacks=tuple(fallbacks if observations else [*fallbacks, NO_HISTORY]),
         ms=ms,
@@ -199,8 +208,8 @@ def _step(request_id: str, number: int, seen: Observation | None, thought: Thoug
         part="update" if seen else "start",
         item_id=seen.query.item_id if seen else None,
         pseudo_query=seen.query.text if seen else None,
-        text_rank=seen.text_rank if seen else None,
-        mm_rank=seen.mm_rank if seen else None,
+        text_rank=seen.rank.text if seen else None,
+        mm_rank=seen.rank.mm if seen else None,
         alpha=thought.theta.alpha,
         budget=thought.theta.budget,
         reason=thought.reason,

@@ -31,8 +31,9 @@ NEAR, NEAR_LOOK = 0.45, 0.6  # least cosine; looks are held closer, since "white
 SAME_STEM = 4  # equal first letters make two words one
 KEPT = 2  # content words a query keeps
 MIN_ITEMS = 2  # listings that must have a word
-# Where a shop has no real queries to match: between the values fitted on the ikea and demo shops.
-UNMATCHED = 0.6
+# Of written requests, and of pseudo-queries where a shop has no real queries to match; set on the
+# train queries of ikea (distill/labels/synthetic.py).
+UNMATCHED = 0.3
 
 
 class Paraphraser(BaseModel):

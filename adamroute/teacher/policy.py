@@ -14,6 +14,7 @@ from typing import Protocol
 
 from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.llm.chat import Call
+from adamroute.retrieval.replay import TargetRank
 from adamroute.teacher.context import Context
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import Theta
@@ -24,8 +25,7 @@ class Observation:
     """Exact 1-based ranks of the item that a pseudo-query asked for."""
 
     query: PseudoQuery
-    text_rank: int
-    mm_rank: int
+    rank: TargetRank
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from adamroute.distill.evaluation.pages import ablation_page
 from adamroute.distill.evaluation.pictures import draw_sweep
 from adamroute.distill.evaluation.routers import RouterEntry, by_thetas, measure, routers
 from adamroute.distill.evaluation.schema import ABLATED, Ablation, OtherRun, ReportRow
-from adamroute.distill.evaluation.splits import Array
+from adamroute.distill.evaluation.splits import Array, static_alpha
 from adamroute.distill.evaluation.summary import ablation_row, spoken
 from adamroute.distill.evaluation.table import RESULTS, Results
 from adamroute.errors import ArtifactError, ConfigError
@@ -98,7 +98,7 @@ def build_ablation(
         n_users=len(set(table.users)),
         tau=bench.constants.tau,
         fixed_budget=bench.budget,
-        linear_weight=bench.fusion_weight,
+        linear_weight=static_alpha(bench.fit, bench.budget, "fused"),
         commit=commit(),
         rows={n: ablation_row(table, n, full) for n in routers(*ABLATED)},
         encoders=_compared(bench, table, encoders),

@@ -21,7 +21,6 @@ from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.desk import Desk
 from adamroute.distill.evaluation.learned import Told, ask, load_learned
-from adamroute.distill.evaluation.rankings import fit_weight
 from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array, Kinds
 from adamroute.errors import LabelError
 from adamroute.progress import SILENT, Progress
@@ -29,12 +28,13 @@ from adamroute.recommender.answers import Versions
 from adamroute.recommender.steps import Facts, Prepared, Steps
 from adamroute.reranking.reranker import Reranker
 from adamroute.retrieval.ranks import QueryRanks, load_ranks, rank_queries
-from adamroute.retrieval.search_index import EncodedQueries, SearchIndex
+from adamroute.retrieval.search_index import SearchIndex
 from adamroute.routing.policy_string import Standing
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.constants import REPLIES_FILE, TeacherFile, read_teacher_file
 from adamroute.teacher.context import Contexts
 from adamroute.teacher.loop import CHUNK, Teacher
+from adamroute.theta import ALPHAS
 
 Switches = Mapping[str, Mapping[str, JsonValue]]  # section of the config to key and value
 DRAWS = 20  # of the router that leaves the split to chance
@@ -93,18 +93,15 @@ class Bench:
 
     @cached_property
     def random(self) -> Array:
-        """[20, B] alphas drawn uniformly."""
-        return np.random.default_rng(self.config.seed).uniform(size=(DRAWS, len(self)))
+        """[20, B] alphas drawn uniformly, from the bins where fused ranks know no others."""
+        rng, size = np.random.default_rng(self.config.seed), (DRAWS, len(self))
+        fused = self.constants.combine == "fused"
+        return rng.choice(np.array(ALPHAS), size) if fused else rng.uniform(size=size)
 
     @cached_property
     def kinds(self) -> Kinds:
         """Best alphas by kind."""
-        return Kinds(self.fit)
-
-    @cached_property
-    def fusion_weight(self) -> float:
-        """Share of text in the linear fusion that recalls most of the fitting requests."""
-        return fit_weight(self.index, self.fit)
+        return Kinds(self.fit, self.constants.combine)
 
     @cached_property
     def told(self) -> Told:
@@ -176,8 +173,9 @@ class Bench:
         return Steps(self.contexts, path_facts(config, self.constants))
 
     def _prepared(self, steps: Steps) -> list[Prepared]:
-        vectors = EncodedQueries(self.known.text_vectors, self.known.mm_vectors)
-        return steps.prepare(self.requests, vectors)
+        known = self.known
+        encoded = self.index.branches.entered(known.text_vectors, known.mm_vectors)
+        return steps.prepare(self.requests, encoded)
 
 
 def switched(config: Config, switches: Switches) -> Config:
@@ -200,6 +198,7 @@ def path_facts(config: Config, constants: TeacherFile) -> Facts:
         versions=Versions("", "", "", "", ""),
         augmentation=config.retrieval.augmentation,
         attribute_filter=config.reranker.attribute_filter,
+        combine=constants.combine,
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adamroute.recommender.steps import Prepared, Steps
 from adamroute.reranking.reranker import Reranker
 from adamroute.retrieval.dual import Candidates, Origin
-from adamroute.theta import Theta
+from adamroute.theta import Combine, Theta
 
 Rows = NDArray[np.int64]
 
@@ -27,7 +27,7 @@ class Served:
 
 
 class Desk:
-    """B prepared requests, answered under any theta; answers are remembered by split."""
+    """B prepared requests, answered under any theta; answers are remembered."""
 
     def __init__(
         self, steps: Steps, reranker: Reranker, prepared: Sequence[Prepared], targets: Rows
@@ -36,15 +36,20 @@ class Desk:
         self.collaborative = [one.collaborative for one in prepared]
         self._steps, self._reranker = steps, reranker
         self._prepared, self._targets = prepared, targets
-        self._answers: dict[tuple[int, int, int], Served] = {}
+        self._answers: dict[tuple[int, Combine, float, int], Served] = {}
 
-    def serve(self, place: int, theta: Theta) -> Served:
-        """Answer request `place` with theta."""
-        key = (place, *theta.split())
+    def serve(self, place: int, theta: Theta, combine: Combine) -> Served:
+        """Answer request `place` with theta, spent as `combine` says."""
+        # Equal splits are equal answers, whatever alpha they came from.
+        alpha = theta.alpha if combine == "fused" else float(theta.split()[0])
+        key = (place, combine, alpha, theta.budget)
         if key not in self._answers:
-            asked = self._prepared[place]
-            self._answers[key] = self._timed(place, lambda: self._steps.retrieve(asked, theta))
+            asked, steps = self._prepared[place], self._spending(combine)
+            self._answers[key] = self._timed(place, lambda: steps.retrieve(asked, theta))
         return self._answers[key]
+
+    def _spending(self, combine: Combine) -> Steps:
+        return Steps(self._steps.contexts, replace(self._steps.facts, combine=combine))
 
     def serve_rows(self, place: int, rows: Rows, origin: Origin | None = None) -> Served:
         """Answer request `place` with exactly these rows and the neighbours' items.
@@ -64,7 +69,7 @@ class Desk:
     def _named(self, place: int, rows: Rows, origin: Origin | None) -> Candidates:
         asked = self._prepared[place]
         wider = replace(asked, collaborative=(*rows.tolist(), *asked.collaborative))
-        found = self._steps.retrieve(wider, Theta(0.5, 2 * len(rows)))
+        found = self._spending("split").retrieve(wider, Theta(0.5, 2 * len(rows)))
         return _only(found, rows, frozenset(asked.collaborative), origin)
 
     def _timed(self, place: int, find: Callable[[], Candidates]) -> Served:

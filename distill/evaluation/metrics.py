@@ -14,7 +14,7 @@ import numpy as np
 
 from adamroute.distill.evaluation.outcomes import Answers
 from adamroute.distill.evaluation.splits import CURVE_BUDGETS, FIXED_BUDGETS, Array, Hits
-from adamroute.retrieval.replay import regret
+from adamroute.retrieval.replay import regrets
 from adamroute.theta import Theta
 
 
@@ -108,6 +108,6 @@ def kl_divergence(truth: Array, guess: Array) -> Array:
 
 def _regrets(answers: Answers) -> Array:
     """[B] routing regret of the first draw's thetas, in soft recall."""
-    known, alphas, budgets = answers.known, answers.alphas[0], answers.budgets[0]
-    thetas = (Theta(float(a), int(k)) for a, k in zip(alphas, budgets, strict=True))
-    return np.array([regret(*row) for row in zip(known.text, known.mm, thetas, strict=True)])
+    pairs = zip(answers.alphas[0].tolist(), answers.budgets[0].tolist(), strict=True)
+    thetas = [Theta(alpha, int(budget)) for alpha, budget in pairs]
+    return regrets(answers.known.ranks, thetas, answers.combine)

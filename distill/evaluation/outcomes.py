@@ -13,7 +13,7 @@ from adamroute.distill.evaluation.desk import Desk, Served
 from adamroute.distill.evaluation.rankings import Ranking
 from adamroute.distill.evaluation.splits import Array, Hits, hits_at
 from adamroute.retrieval.ranks import QueryRanks
-from adamroute.theta import Theta
+from adamroute.theta import Combine, Theta
 
 FREE: Mapping[str, Array] = {}
 
@@ -26,7 +26,8 @@ class Answers:
     """
 
     known: QueryRanks
-    alphas: Array  # [D, B] text share; NaN where the budget is not divided
+    combine: Combine  # what an alpha means
+    alphas: Array  # [D, B]; NaN where none is chosen
     budgets: Array  # [D, B] candidates paid for
     hits: Hits  # [D, B]: whether the wanted item is a routed candidate
     worst_hits: Hits  # with every tie lost
@@ -76,24 +77,28 @@ def split(
     *,
     refitted: Callable[[int], Array] | None = None,
     costs: Mapping[str, Array] = FREE,
+    combine: Combine | None = None,
 ) -> Answers:
-    """A router that divides the budget: alphas and budgets [D, B].
+    """A router that chooses alpha: alphas and budgets [D, B].
 
-    `refitted` gives the alphas [B] it would use at another K; without it, it keeps its own.
+    `refitted` gives the alphas [B] it would use at another K; without it, it keeps its own. What
+    an alpha means is the run's, or `combine`.
     """
     known, n = bench.known, len(bench.known)
+    way = combine or bench.constants.combine
 
     def at(k: int) -> Hits:
         own = alphas if refitted is None else refitted(k)[None]
-        return hits_at(own, np.full(n, float(k)), known.text, known.mm)
+        return hits_at(own, np.full(n, float(k)), known.ranks, way)
 
     def serve(desk: Desk, draw: int, place: int) -> Served:
-        return desk.serve(place, Theta(float(alphas[draw, place]), int(budgets[draw, place])))
+        theta = Theta(float(alphas[draw, place]), int(budgets[draw, place]))
+        return desk.serve(place, theta, way)
 
-    hits = hits_at(alphas, budgets, known.text, known.mm)
-    worst = hits_at(alphas, budgets, known.text_worst, known.mm_worst)
+    hits = hits_at(alphas, budgets, known.ranks, way)
+    worst = hits_at(alphas, budgets, known.worst, way)
     path = (lambda: bench.desk({})), (lambda: bench.encode_ms)
-    return Answers(known, alphas, budgets, hits, worst, at, serve, costs, *path)
+    return Answers(known, way, alphas, budgets, hits, worst, at, serve, costs, *path)
 
 
 def listed(
@@ -110,6 +115,7 @@ def listed(
 
     return Answers(
         known=known,
+        combine=bench.constants.combine,
         alphas=np.full((1, n), np.nan),
         budgets=np.full((1, n), float(budget)),
         hits=found.within(budget)[None],

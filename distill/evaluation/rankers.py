@@ -25,7 +25,7 @@ from adamroute.routing.student import Student
 from adamroute.stages import chained
 from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.teacher.loop import Teacher
-from adamroute.theta import Theta
+from adamroute.theta import Combine, Theta
 
 Rows = NDArray[np.int64]
 EQUAL = 1e-9  # values this close are equal
@@ -56,23 +56,27 @@ class Encoded:
         """The vectors of some of the texts."""
         assert self._vectors is not None  # some text was encoded, these among them
         rows = [self._row[text] for text in texts]
-        return EncodedQueries(self._vectors.text[rows], self._vectors.mm[rows])
+        known = self._vectors
+        return EncodedQueries(known.e_txt[rows], known.text[rows], known.mm[rows])
 
     def search(
-        self, text: str, theta: Theta, among: Rows | None, extra: Sequence[int] = ()
+        self,
+        text: str,
+        theta: Theta,
+        among: Rows | None,
+        extra: Sequence[int] = (),
+        combine: Combine = "split",
     ) -> Candidates:
         """Candidates under theta; `among` makes both branches hold only those rows."""
         encoded, index = self.of([text]), self.index
         vectors = encoded.text[0], encoded.mm[0]
         if among is None:
-            return index.retriever.search(*vectors, theta, extra)
+            return index.retriever.search(*vectors, theta, extra, combine)
         place = {row: i for i, row in enumerate(among.tolist())}
         inner = [place[row] for row in extra if row in place]
-        part = DualRetriever(
-            BranchIndex(np.asarray(index.text_vectors[among])),
-            BranchIndex(np.asarray(index.mm_vectors[among])),
-        )
-        found = part.search(*vectors, theta, inner)
+        text_items, mm_items = index.retriever.text.vectors, index.retriever.mm.vectors
+        part = DualRetriever(BranchIndex(text_items[among]), BranchIndex(mm_items[among]))
+        found = part.search(*vectors, theta, inner, combine)
         return replace(found, rows=among[found.rows])
 
 
@@ -128,7 +132,9 @@ class ServedParts:
 
         def rank(request: Request, among: Rows | None) -> Found:
             asked, theta = known[request.request_id]
-            found = encoded.search(request.query, theta, among, asked.collaborative)
+            found = encoded.search(
+                request.query, theta, among, asked.collaborative, self.steps.facts.combine
+            )
             kept, _ = self.steps.keep(asked, found)
             return kept.rows, self.steps.rank(asked, kept, self.reranker).expected
 

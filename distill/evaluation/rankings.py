@@ -1,4 +1,4 @@
-"""Routers that order items by one score: rank fusion, BM25, and weighted sums of both branches.
+"""Routers that order items by one score (rank fusion, BM25), and weights judged per query.
 
 Scores are rounded to six places before they are compared, so that equal listings tie whatever the
 matrix product left in the last digit; ties go to the lower row, or are all lost (`worst`).
@@ -15,11 +15,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array, Hits
+from adamroute.distill.evaluation.splits import Array, Hits
 from adamroute.retrieval.dual import Origin
 from adamroute.retrieval.ranks import QueryRanks, Ranks
-from adamroute.retrieval.search_index import SearchIndex
-from adamroute.theta import ALPHAS
 
 Rows = NDArray[np.int64]
 RRF_OFFSET = 60
@@ -114,22 +112,6 @@ class Bm25:
         return found
 
 
-def fusion_scores(index: SearchIndex, known: QueryRanks, weights: Array) -> Iterator[Array]:
-    """[N] w * text + (1 - w) * multimodal of each request, both scaled to 0..1 over the items."""
-    for (text, mm), weight in zip(_scaled(index, known), weights.tolist(), strict=True):
-        yield weight * text + (1.0 - weight) * mm
-
-
-def fit_weight(index: SearchIndex, fit: QueryRanks) -> float:
-    """The one weight of text that recalls most at K = 20, 40, 100 pooled; ties nearest .5."""
-    hits = np.zeros(len(ALPHAS))
-    for (text, mm), target in zip(_scaled(index, fit), fit.targets.tolist(), strict=True):
-        for place, weight in enumerate(ALPHAS):
-            rank = _rank((weight * text + (1.0 - weight) * mm).round(6), target)
-            hits[place] += sum(rank <= k for k in FIXED_BUDGETS)
-    return min(zip(-hits, np.abs(np.array(ALPHAS) - 0.5).round(9), ALPHAS, strict=True))[2]
-
-
 def judged_weights(known: QueryRanks, judge: Callable[[int, Rows], Array]) -> Array:
     """[B] weight of text per request, from the expected grades of both branches' first items."""
     firsts = np.stack([known.text_lists[:, 0], known.mm_lists[:, 0]], axis=1)
@@ -150,16 +132,3 @@ def judged_weight(text_grade: float, mm_grade: float) -> float:
 def _rank(rounded: Array, target: int) -> int:
     own = rounded[target]
     return 1 + int((rounded > own).sum() + (rounded[:target] == own).sum())
-
-
-def _scaled(index: SearchIndex, known: QueryRanks) -> Iterator[tuple[Array, Array]]:
-    text_items, mm_items = (
-        vectors.astype(np.float64) for vectors in (index.text_vectors, index.mm_vectors)
-    )
-    for text, mm in zip(known.text_vectors, known.mm_vectors, strict=True):
-        yield _unit(text_items @ text), _unit(mm_items @ mm)
-
-
-def _unit(scores: Array) -> Array:
-    spread = scores.max() - scores.min()
-    return np.asarray((scores - scores.min()) / spread if spread > 0 else np.zeros(len(scores)))

@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.known_queries import outcome_source
+from adamroute.catalogue.known_queries import WRITTEN, outcome_source, synthetic_queries
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.asked import (
@@ -34,17 +34,18 @@ from adamroute.distill.evaluation.metrics import AT_FIXED, COSTS, compared, kl_d
 from adamroute.distill.evaluation.pages import report_page
 from adamroute.distill.evaluation.pictures import Curves, draw_alphas, draw_curves, draw_routers
 from adamroute.distill.evaluation.routers import RouterEntry, measure, routers
-from adamroute.distill.evaluation.schema import Report, ReportRow
+from adamroute.distill.evaluation.schema import Asked, Report, ReportRow
 from adamroute.distill.evaluation.splits import CURVE_BUDGETS, Array
-from adamroute.distill.evaluation.summary import at_fixed, report_row
+from adamroute.distill.evaluation.summary import at_fixed, best_today, distance, report_row
 from adamroute.distill.evaluation.table import RESULTS, Results, pooled
 from adamroute.errors import ConfigError
 from adamroute.pipeline import CALIBRATE, LABEL, REPORT, RERANKER, TRAIN, decided_by, lacks
 from adamroute.progress import Progress
+from adamroute.retrieval.ranks import load_ranks
 from adamroute.stages import Counts, commit, file_hash, write_text
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.belief import evidence_belief
-from adamroute.teacher.difficulty import Difficulty
+from adamroute.teacher.constants import TeacherFile
 from adamroute.theta import Bins, Theta
 
 Refit = Callable[[Config, Progress], object]
@@ -65,6 +66,8 @@ class Measured:
 
     table: Results
     versions: Mapping[str, str]  # stage to hash
+    asked: Asked  # whose requests they are
+    constants: TeacherFile  # of the run, the first fold's where there are folds
     lacks: tuple[str, ...] = ()  # parts of the run that could not be fitted as they should
 
 
@@ -141,7 +144,9 @@ def measure_run(
 def measured(bench: Bench, versions: Mapping[str, str]) -> Measured:
     """All routers of the report on these requests."""
     table = measure(bench, routers("report"), report_metrics)
-    return Measured(table.told(request_facts(bench)), versions)
+    written = all(query.query_id.startswith(WRITTEN) for query in bench.queries)
+    asked: Asked = "written" if written else "real"
+    return Measured(table.told(request_facts(bench)), versions, asked, bench.constants)
 
 
 def request_facts(bench: Bench) -> pl.DataFrame:
@@ -185,7 +190,7 @@ def write_report(
 ) -> Report:
     """Write all files of the report into an existing folder."""
     table = found.table
-    report = build_report(config, shop, table, queries)
+    report = build_report(config, shop, found, queries)
     report = report.model_copy(update={"lacks": tuple(dict.fromkeys(found.lacks))})
     write_text(folder / REPORT_JSON, report.model_dump_json(indent=2) + "\n")
     table.rows.write_parquet(folder / RESULTS)
@@ -201,9 +206,10 @@ def write_report(
     return report
 
 
-def build_report(config: Config, shop: Shop, table: Results, queries: str) -> Report:
+def build_report(config: Config, shop: Shop, found: Measured, queries: str) -> Report:
     """report.json as a value."""
-    names = routers("report")
+    table, names = found.table, routers("report")
+    today, real = best_today(table), found.asked == "real"
     return Report(
         shop=shop.name,
         queries=queries,
@@ -211,9 +217,15 @@ def build_report(config: Config, shop: Shop, table: Results, queries: str) -> Re
         n_users=len(set(table.users)),
         teacher_policy=config.teacher.policy,
         calibrated_on=outcome_source(shop),
+        asked=found.asked,
+        out_of_sample=config.labels.out_of_sample,
+        combine=found.constants.combine,
+        trust=found.constants.trust,
+        today=today,
+        written_distance=written_distance(config, shop, table) if real else {},
         mean_budget=config.routing.mean_budget,
         commit=commit(),
-        rows={name: report_row(table, name) for name in names},
+        rows={name: report_row(table, name, today) for name in names},
         agreement=agreement(table),
         slices={
             "kind": {
@@ -225,6 +237,17 @@ def build_report(config: Config, shop: Shop, table: Results, queries: str) -> Re
             }
         },
     )
+
+
+def written_distance(config: Config, shop: Shop, table: Results) -> dict[str, float]:
+    """How far the ranks of written requests lie from those of the real ones that were asked."""
+    ranks = config.stage("ranks")
+    written = load_ranks(ranks, synthetic_queries(shop, ranks))
+    if not len(written):
+        return {}
+    real = (table.fact(name).to_numpy() for name in ("text_rank", "mm_rank"))
+    pairs = zip(("text", "multimodal"), (written.text, written.mm), real, strict=True)
+    return {branch: distance(own, other) for branch, own, other in pairs}
 
 
 def agreement(table: Results) -> dict[str, float]:
@@ -276,7 +299,7 @@ def _kl(answer: TeacherAnswer, probs: Array, bins: Bins, lam: float) -> float | 
     """Of the votes of the teacher's evidence for each alpha; None without evidence."""
     if not answer.item_ids:
         return None
-    belief = evidence_belief(answer.text_ranks, answer.mm_ranks, Difficulty(), bins, lam)
+    belief = evidence_belief(answer.ranks, bins, lam)
     return float(kl_divergence(belief.votes[None], probs[None])[0])
 
 

@@ -17,19 +17,18 @@ import polars as pl
 from adamroute.distill.evaluation.bench import Bench, Switches
 from adamroute.distill.evaluation.learned import decision_ms
 from adamroute.distill.evaluation.outcomes import FREE, Answers, listed, split
-from adamroute.distill.evaluation.rankings import (
-    Bm25,
-    fusion_scores,
-    judged_weights,
-    ordered,
-    rank_fusion,
+from adamroute.distill.evaluation.rankings import Bm25, judged_weights, ordered, rank_fusion
+from adamroute.distill.evaluation.splits import (
+    Array,
+    nearest_alphas,
+    oracle_alphas,
+    static_alpha,
 )
-from adamroute.distill.evaluation.splits import Array, oracle_alphas, static_alpha
 from adamroute.distill.evaluation.table import Results, rows
 from adamroute.teacher.constants import BLIND_BUDGET
-from adamroute.theta import Theta
+from adamroute.theta import Combine, Theta
 
-Group = Literal["report", "teacher", "rival", "ablation", "peer", "reference"]
+Group = Literal["report", "teacher", "rival", "today", "ablation", "peer", "reference"]
 Choose = Callable[[Bench], Answers]
 INK, MUTED = "#22303c", "#8795a1"
 RED, VIOLET, YELLOW, BLUE, GREEN = "#d1495b", "#8d5a97", "#edae49", "#00798c", "#5fa777"
@@ -41,7 +40,8 @@ class RouterEntry:
 
     name: str
     label: str
-    groups: tuple[Group, ...]  # rival: what the teacher's report holds the teacher against
+    # rival: what the teacher's report holds the teacher against; today: what a shop can have now
+    groups: tuple[Group, ...]
     choose: Choose
     colour: str | None = None
     marker: str = "o"  # in pictures; another one marks a reference, no router
@@ -55,37 +55,55 @@ class RouterEntry:
         return self.marker != "o"
 
 
-def _refitted(bench: Bench, alphas: Callable[[int], Array]) -> Answers:
+def _refitted(
+    bench: Bench, alphas: Callable[[int], Array], combine: Combine | None = None
+) -> Answers:
     """A router whose alpha is chosen anew for every K."""
     paid = np.full((1, len(bench)), float(bench.budget))
-    return split(bench, alphas(bench.budget)[None], paid, refitted=alphas)
+    return split(bench, alphas(bench.budget)[None], paid, refitted=alphas, combine=combine)
 
 
-def by_thetas(bench: Bench, thetas: Sequence[Theta], costs: Mapping[str, Array] = FREE) -> Answers:
+def by_thetas(
+    bench: Bench,
+    thetas: Sequence[Theta],
+    costs: Mapping[str, Array] = FREE,
+    combine: Combine | None = None,
+) -> Answers:
     """A router that keeps its alpha at every K."""
     alphas = np.array([[theta.alpha for theta in thetas]])
     budgets = np.array([[float(theta.budget) for theta in thetas]])
-    return split(bench, alphas, budgets, costs=costs)
+    return split(bench, alphas, budgets, costs=costs, combine=combine)
 
 
-def _fixed(alpha: float) -> Choose:
+def _fixed(alpha: float, combine: Combine = "split") -> Choose:
     """One alpha for all requests, at the K that all baselines pay."""
-    return lambda bench: _refitted(bench, lambda _: np.full(len(bench), alpha))
+
+    def choose(bench: Bench) -> Answers:
+        return _refitted(bench, lambda _: np.full(len(bench), alpha), combine)
+
+    return choose
+
+
+def _best_fixed(combine: Combine) -> Choose:
+    """The one alpha that recalls most on train and calibration, anew for every K."""
+
+    def choose(bench: Bench) -> Answers:
+        def at(k: int) -> Array:
+            return np.full(len(bench), static_alpha(bench.fit, k, combine))
+
+        return _refitted(bench, at, combine)
+
+    return choose
 
 
 def _blind(alpha: float) -> Choose:
     """As the paper's rows without routing: K = min(800, tau)."""
 
     def choose(bench: Bench) -> Answers:
-        return by_thetas(
-            bench, [Theta(alpha, min(BLIND_BUDGET, bench.constants.tau))] * len(bench)
-        )
+        theta = Theta(alpha, min(BLIND_BUDGET, bench.constants.tau))
+        return by_thetas(bench, [theta] * len(bench), combine="split")
 
     return choose
-
-
-def _static(bench: Bench) -> Answers:
-    return _refitted(bench, lambda k: np.full(len(bench), static_alpha(bench.fit, k)))
 
 
 def _kind_guessed(bench: Bench) -> Answers:
@@ -102,7 +120,13 @@ def _random(bench: Bench) -> Answers:
 
 
 def _oracle(bench: Bench) -> Answers:
-    return _refitted(bench, lambda k: oracle_alphas(bench.known, k))
+    combine = bench.constants.combine
+    return _refitted(bench, lambda k: oracle_alphas(bench.known, k, combine))
+
+
+def _nearest(bench: Bench) -> Answers:
+    fit, vectors, combine = bench.fit, bench.known.text_vectors, bench.constants.combine
+    return _refitted(bench, lambda k: nearest_alphas(fit, vectors, k, combine))
 
 
 def _student(bench: Bench) -> Answers:
@@ -158,20 +182,11 @@ def _bm25(bench: Bench) -> Answers:
     return listed(bench, found, encodes=False, costs=_spread(bench, start))
 
 
-def _linear_fusion(bench: Bench) -> Answers:
-    weights = np.full(len(bench), bench.fusion_weight)  # fitting is not timed
-    return _fused(bench, lambda: weights)
-
-
 def _judged_fusion(bench: Bench) -> Answers:
-    return _fused(bench, lambda: judged_weights(bench.known, bench.desk({}).judge))
-
-
-def _fused(bench: Bench, weights: Callable[[], Array]) -> Answers:
     start = time.perf_counter()
-    scores = fusion_scores(bench.index, bench.known, weights())
-    found = ordered(scores, bench.known.targets, bench.budget)
-    return listed(bench, found, costs=_spread(bench, start))
+    weights = judged_weights(bench.known, bench.desk({}).judge)
+    paid, costs = np.full((1, len(bench)), float(bench.budget)), _spread(bench, start)
+    return split(bench, weights[None], paid, costs=costs, combine="fused")
 
 
 def _spread(bench: Bench, start: float) -> dict[str, Array]:
@@ -181,6 +196,7 @@ def _spread(bench: Bench, start: float) -> dict[str, Array]:
 
 BOTH: tuple[Group, ...] = ("report", "teacher")
 RIVAL: tuple[Group, ...] = (*BOTH, "rival")
+TODAY: tuple[Group, ...] = (*RIVAL, "today")
 PARTS: tuple[Group, ...] = ("ablation",)
 
 ROUTERS: tuple[RouterEntry, ...] = (
@@ -188,12 +204,18 @@ ROUTERS: tuple[RouterEntry, ...] = (
     RouterEntry("mm_only", "multimodal only", BOTH, _fixed(0.0)),
     RouterEntry("half", "half and half", BOTH, _fixed(0.5)),
     RouterEntry(
-        "static_best", "best fixed split", (*RIVAL, "reference"), _static, INK, curve=True
+        "static_best", "best fixed split", (*TODAY, "reference"), _best_fixed("split"), INK,
+        curve=True,
     ),
     RouterEntry("bm25", "BM25", ("peer",), _bm25),
     RouterEntry("dense_text", "dense text", ("peer",), _fixed(1.0)),
-    RouterEntry("rrf", "rank fusion", ("report", "peer"), _rank_fusion),
-    RouterEntry("linear_fusion", "linear fusion, one weight", ("peer",), _linear_fusion),
+    RouterEntry("rrf", "rank fusion (RRF)", (*TODAY, "peer"), _rank_fusion, YELLOW),
+    RouterEntry("fusion_half", "linear fusion, half", (*TODAY, "peer"), _fixed(0.5, "fused")),
+    RouterEntry(
+        "fusion_best", "best fixed linear fusion", (*TODAY, "peer"), _best_fixed("fused"), INK,
+        curve=True,
+    ),
+    RouterEntry("knn", "nearest past requests", (*RIVAL, "peer"), _nearest),
     RouterEntry("judged_fusion", "fusion, weight judged per query", ("peer",), _judged_fusion),
     RouterEntry("linear_student", "linear student", ("report",), _linear, BLUE, curve=True),
     RouterEntry("kind_guessed", "kind guessed", RIVAL, _kind_guessed, GREEN),

@@ -1,4 +1,4 @@
-"""report.json, teacher.json and ablation.json, format 1: written and read through these models.
+"""report.json, teacher.json and ablation.json, format 2: written and read through these models.
 
 Rows name routers and metrics as the registry and the dictionary do; no model repeats their names.
 """
@@ -12,14 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from adamroute.distill.evaluation.metrics import compared
 from adamroute.distill.evaluation.routers import Group, routers
+from adamroute.theta import Combine
 
 Amount = Annotated[float, Field(ge=0.0)]
 Count = Annotated[int, Field(ge=0)]
 Interval = tuple[float, float]
+Asked = Literal["real", "written"]
 ABLATED: tuple[Group, ...] = ("ablation", "peer", "reference")
 REPORT_COLUMNS = (
     "mean_budget", "mean_candidates", "fallback_rate", "llm_calls", "tokens", "p50_ms", "p95_ms",
-    "recall_at_k", "ci95", "minus_static_best",
+    "recall_at_k", "ci95", "minus_static_best", "minus_today",
 )  # fmt: skip
 
 
@@ -72,7 +74,7 @@ Rows = dict[str, ReportRow]
 class Heading(Closed):
     """What every file begins with."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     shop: str
     queries: str  # "test split", or what was asked for instead
     n_queries: Count
@@ -84,6 +86,12 @@ class Report(Heading):
 
     teacher_policy: str
     calibrated_on: Literal["outcomes", "synthetic"]
+    asked: Asked  # whose requests these are
+    out_of_sample: bool  # off: written requests were ranked by parts fitted on their items
+    combine: Combine  # how the run spends a budget
+    trust: Amount  # in the evidence, 0 to 1: how far alpha may leave .5
+    today: str  # of what a shop can have without a router, the best on these requests
+    written_distance: dict[str, Amount]  # Kolmogorov-Smirnov, by branch; empty without real ones
     mean_budget: Amount  # what the operator asked for
     commit: str
     rows: Rows
@@ -108,6 +116,7 @@ class TeacherReport(Heading):
     policy: str
     mean_budget: Amount  # what the operator asked for
     commit: str
+    today: str  # of what a shop can have without a router, the best on these requests
     rows: Rows
     minus: dict[str, dict[str, Difference]]  # teacher minus these
     gain_share: float | None  # teacher's gain over static_best by kind_known's; None without one

@@ -1,4 +1,4 @@
-"""Alphas by replay alone: the best fixed split, the best of each kind, and hindsight.
+"""Alphas by replay alone: the best fixed one, the best of each kind, and hindsight.
 
 Each gives the alpha of every request at a given K (CONTRACTS, "At fixed K").
 """
@@ -11,25 +11,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.retrieval.ranks import QueryRanks, Ranks
-from adamroute.theta import ALPHAS
+from adamroute.retrieval.ranks import QueryRanks
+from adamroute.retrieval.replay import TargetRanks, text_share
+from adamroute.theta import ALPHAS, Combine
 
 Array = NDArray[np.float64]
 Hits = NDArray[np.bool_]
 FIXED_BUDGETS = (20, 40, 100)  # at which every router keeps its split and pays the same
 CURVE_BUDGETS = (10, 20, 40, 60, 100, 200)
+NEIGHBOURS = 20  # past requests that row `knn` asks
 
 
-def hits_at(alphas: Array, budgets: Array, text: Ranks, mm: Ranks) -> Hits:
-    """Which targets are recalled: alphas and budgets [..., B] against ranks [B], to [..., B]."""
-    n_text = np.floor(alphas * budgets + 0.5 + 1e-9)  # as Theta.split
-    return np.asarray((text <= n_text) | (mm <= budgets - n_text))
+def hits_at(alphas: Array, budgets: Array, ranks: TargetRanks, combine: Combine) -> Hits:
+    """Which targets are recalled: alphas and budgets [..., B] of B targets, to [..., B].
+
+    Fused ranks are known at the alpha bins; another alpha is taken for the nearest of them.
+    """
+    if combine == "fused":
+        bins = np.floor(alphas * (len(ALPHAS) - 1) + 0.5).astype(np.int64)
+        return np.asarray(ranks.fused[np.arange(len(ranks)), bins] <= budgets)
+    n_text = text_share(alphas, budgets)
+    return np.asarray((ranks.text <= n_text) | (ranks.mm <= budgets - n_text))
 
 
-def hits_by_alpha(budget: int, text: Ranks, mm: Ranks) -> Hits:
+def hits_by_alpha(budget: int, ranks: TargetRanks, combine: Combine) -> Hits:
     """[A, B]: hits of every alpha bin at one K."""
-    alphas = np.array(ALPHAS)[:, None]
-    return hits_at(alphas, np.full((1, 1), float(budget)), text, mm)
+    alphas = np.repeat(np.array(ALPHAS)[:, None], len(ranks), axis=1)
+    return hits_at(alphas, np.full((1, 1), float(budget)), ranks, combine)
 
 
 def best_alpha(hits: Hits) -> float:
@@ -39,15 +47,24 @@ def best_alpha(hits: Hits) -> float:
     return ALPHAS[int(order[0])]
 
 
-def static_alpha(fit: QueryRanks, budget: int) -> float:
-    """The one split that recalls most targets of the fitting requests at this K."""
-    return best_alpha(hits_by_alpha(budget, fit.text, fit.mm))
+def static_alpha(fit: QueryRanks, budget: int, combine: Combine) -> float:
+    """The one alpha that recalls most targets of the fitting requests at this K."""
+    return best_alpha(hits_by_alpha(budget, fit.ranks, combine))
 
 
-def oracle_alphas(known: QueryRanks, budget: int) -> Array:
+def oracle_alphas(known: QueryRanks, budget: int, combine: Combine) -> Array:
     """[B]: per request the alpha nearest .5 that recalls the target, .5 where none does."""
-    hits = hits_by_alpha(budget, known.text, known.mm)
+    hits = hits_by_alpha(budget, known.ranks, combine)
     return np.array([best_alpha(hits[:, [b]]) for b in range(len(known))])
+
+
+def nearest_alphas(
+    fit: QueryRanks, vectors: NDArray[np.float32], budget: int, combine: Combine
+) -> Array:
+    """[B]: the alpha that recalls most among the nearest past requests, by E_txt [B, D]."""
+    hits = hits_by_alpha(budget, fit.ranks, combine)
+    near = np.argsort(-(vectors @ fit.text_vectors.T), axis=1, kind="stable")[:, :NEIGHBOURS]
+    return np.array([best_alpha(hits[:, rows]) for rows in near])
 
 
 @dataclass(frozen=True)
@@ -55,11 +72,12 @@ class Kinds:
     """The best alpha of each stated kind, and a guess of the kind from the query embedding."""
 
     fit: QueryRanks
+    combine: Combine
 
     def alphas(self, kinds: Sequence[str | None], budget: int) -> Array:
         """[B]; a kind that the fitting requests never stated gets the static alpha."""
         by_kind = self._by_kind(budget)
-        static = static_alpha(self.fit, budget)
+        static = static_alpha(self.fit, budget, self.combine)
         return np.array([by_kind.get(kind or "", static) for kind in kinds])
 
     def guess(self, vectors: NDArray[np.float32]) -> tuple[str | None, ...]:
@@ -76,6 +94,6 @@ class Kinds:
         return tuple(str(kind) for kind in model.predict(vectors))
 
     def _by_kind(self, budget: int) -> dict[str, float]:
-        hits = hits_by_alpha(budget, self.fit.text, self.fit.mm)
+        hits = hits_by_alpha(budget, self.fit.ranks, self.combine)
         kinds = np.array([kind or "" for kind in self.fit.kinds])
         return {str(k): best_alpha(hits[:, kinds == k]) for k in set(kinds.tolist()) if k}

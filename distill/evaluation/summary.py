@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adamroute.distill.evaluation.metrics import AT_FIXED, compared
+from adamroute.distill.evaluation.routers import routers
 from adamroute.distill.evaluation.schema import Difference, Interval, ReportRow
 from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array
 from adamroute.distill.evaluation.table import Results
@@ -35,12 +37,18 @@ NUMBERS: Mapping[str, Number] = {
 }
 
 
-def report_row(table: Results, router: str) -> ReportRow:
-    """One router, with its intervals and its differences to `static_best`."""
+def best_today(table: Results) -> str:
+    """Of what a shop can have without a router, the one that recalls most on these requests."""
+    return max(routers("today"), key=lambda name: table.mean(name, "recall_at_k_mean"))
+
+
+def report_row(table: Results, router: str, today: str) -> ReportRow:
+    """One router, with its intervals and its differences to `static_best` and to `today`."""
     names = compared()
     own = table.values(router, *names)
-    gains = own - table.values("static_best", *names)
-    spans = table.intervals(np.concatenate([own, gains], axis=1))
+    gains = [own - table.values(base, *names) for base in ("static_best", today)]
+    spans = table.intervals(np.concatenate([own, *gains], axis=1))
+    count = len(names)
     means = dict(zip(names, own.mean(axis=0).tolist(), strict=True))
     costs = [name for name in NUMBERS if name != "ms"]
     return ReportRow(
@@ -48,8 +56,9 @@ def report_row(table: Results, router: str) -> ReportRow:
             **{name: mean for name, mean in means.items() if name != "recall_at_k_mean"},
             **{name: NUMBERS[name](table, router) for name in costs},
             "recall_at_k": at_fixed(table, router),
-            "ci95": dict(zip(names, spans[: len(names)], strict=True)),
-            "minus_static_best": differences(names, gains, spans[len(names) :]),
+            "ci95": dict(zip(names, spans[:count], strict=True)),
+            "minus_static_best": differences(names, gains[0], spans[count : 2 * count]),
+            "minus_today": differences(names, gains[1], spans[2 * count :]),
         }
     )
 
@@ -71,13 +80,24 @@ def ablation_row(table: Results, router: str, full: Array) -> ReportRow:
     )
 
 
-def teacher_row(table: Results, router: str) -> ReportRow:
+def teacher_row(table: Results, router: str, today: str) -> ReportRow:
     """One router at equal budgets; `ci95` is of the mean over K = 20, 40, 100."""
     (span,) = table.intervals(table.values(router, "recall_at_k_mean"))
-    differences = minus(table, router, "static_best")
     return ReportRow(
-        {"recall_at_k": at_fixed(table, router), "ci95": span, "minus_static_best": differences}
+        {
+            "recall_at_k": at_fixed(table, router),
+            "ci95": span,
+            "minus_static_best": minus(table, router, "static_best"),
+            "minus_today": minus(table, router, today),
+        }
     )
+
+
+def distance(written: NDArray[np.number], real: NDArray[np.number]) -> float:
+    """Kolmogorov-Smirnov's of two sets of ranks: the widest gap between their distributions."""
+    from scipy.stats import ks_2samp
+
+    return float(ks_2samp(written, real, method="asymp").statistic)
 
 
 def spoken(metric: str) -> str:

@@ -28,7 +28,7 @@ from adamroute.distill.evaluation.pages import SLICED, teacher_page
 from adamroute.distill.evaluation.pictures import Ranks, draw_hardness, draw_teacher
 from adamroute.distill.evaluation.routers import RouterEntry, measure, routers
 from adamroute.distill.evaluation.schema import ReportRow, TeacherReport
-from adamroute.distill.evaluation.summary import minus, teacher_row
+from adamroute.distill.evaluation.summary import best_today, distance, minus, teacher_row
 from adamroute.distill.evaluation.table import RESULTS, Results, pooled
 from adamroute.pipeline import LABEL, TEACHER_REPORT
 from adamroute.progress import Progress
@@ -140,6 +140,7 @@ def build_teacher_report(
 ) -> TeacherReport:
     """teacher.json as a value; `remembered` texts cost nothing, so no time is told of them."""
     table, names = taught.table, routers("teacher")
+    today = best_today(table)
     means = {name: float(table.values(name, *AT_FIXED).mean()) for name in names}
     static, known = means["static_best"], means["kind_known"]
     named = Counter(name for many in table.fact("fallbacks").to_list() for name in many)
@@ -151,7 +152,8 @@ def build_teacher_report(
         policy=config.teacher.policy,
         mean_budget=config.routing.mean_budget,
         commit=commit(),
-        rows={name: teacher_row(table, name) for name in names},
+        today=today,
+        rows={name: teacher_row(table, name, today) for name in names},
         minus={name: minus(table, "teacher", name) for name in routers("rival")},
         gain_share=(means["teacher"] - static) / (known - static) if known > static else None,
         regret=table.mean("teacher", "regret"),
@@ -177,8 +179,6 @@ def hardness(ranks: Ranks) -> dict[str, ReportRow]:
 
     `distance` is Kolmogorov-Smirnov's, the widest gap between two distribution functions.
     """
-    from scipy.stats import ks_2samp
-
     if not len(ranks.pseudo_text) or not len(ranks.real_text):
         return {}
     branches = {
@@ -192,7 +192,7 @@ def hardness(ranks: Ranks) -> dict[str, ReportRow]:
                 "n_real": len(real),
                 "median_pseudo": float(np.median(pseudo)),
                 "median_real": float(np.median(real)),
-                "distance": float(ks_2samp(pseudo, real, method="asymp").statistic),
+                "distance": distance(pseudo, real),
             }
         )
         for name, (pseudo, real) in branches.items()

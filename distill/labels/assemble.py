@@ -17,12 +17,10 @@ from adamroute.distill.labels.label_rows import LabelRow, Source
 from adamroute.distill.labels.targets import shrunk, soft_target
 from adamroute.errors import LabelError
 from adamroute.retrieval.ranks import QueryRanks
+from adamroute.retrieval.replay import recall_surfaces
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.teacher.belief import Belief, evidence_belief
-from adamroute.teacher.difficulty import Difficulty
-
-AS_OBSERVED = Difficulty()  # real queries, and pseudo-queries written to be as hard
+from adamroute.teacher.belief import Belief, alpha_votes, evidence_belief
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +88,7 @@ class _Maker:
                 item_ids=answer.item_ids,
                 text_ranks=answer.text_ranks,
                 mm_ranks=answer.mm_ranks,
+                fused_ranks=answer.fused_ranks,
                 theta=answer.theta,
                 theta0=answer.theta0,
                 steps=len(answer.item_ids),
@@ -106,16 +105,13 @@ class _Maker:
         """The known target of every train query."""
         basis = self.basis
         asked = list(zip(basis.logged, profiles, strict=True))
-        return self._own_target("outcome", self.config.outcome, asked, basis.outcomes, AS_OBSERVED)
+        return self._own_target("outcome", self.config.outcome, asked, basis.outcomes)
 
     def synthetic(self) -> Labels:
         """The known target of every synthetic train request."""
         basis = self.basis
         asked = [(query, PreferenceProfile()) for query in basis.requests]
-        difficulty = basis.constants.difficulty
-        return self._own_target(
-            "synthetic", self.config.synthetic, asked, basis.templates, difficulty
-        )
+        return self._own_target("synthetic", self.config.synthetic, asked, basis.templates)
 
     def _own_target(
         self,
@@ -123,11 +119,11 @@ class _Maker:
         weight: float,
         asked: Sequence[tuple[Query, PreferenceProfile]],
         seen: QueryRanks,
-        difficulty: Difficulty,
     ) -> Labels:
         bins, lam = self.basis.constants.bins, self.basis.constants.lam
-        ranks = list(zip(seen.text.tolist(), seen.mm.tolist(), strict=True))
-        own = [evidence_belief([text], [mm], difficulty, bins, lam) for text, mm in ranks]
+        surfaces = recall_surfaces(seen.ranks, bins)
+        votes = alpha_votes(surfaces, bins, lam)
+        own = [Belief(*row) for row in zip(votes, surfaces, strict=True)]
         beliefs = self._shrunk(own, self._expected(seen))
         rows = tuple(
             LabelRow(
@@ -136,8 +132,9 @@ class _Maker:
                 query=query.text,
                 source=source,
                 item_ids=(query.target_id,),
-                text_ranks=(text,),
-                mm_ranks=(mm,),
+                text_ranks=(rank.text,),
+                mm_ranks=(rank.mm,),
+                fused_ranks=(rank.fused,),
                 theta=belief.theta(bins, lam),
                 theta0=None,
                 steps=0,
@@ -146,7 +143,9 @@ class _Maker:
                 profile=profile,
                 weight=weight,
             )
-            for (query, profile), (text, mm), belief in zip(asked, ranks, beliefs, strict=True)
+            for (query, profile), rank, belief in zip(
+                asked, seen.ranks.each(), beliefs, strict=True
+            )
         )
         return self._labels(rows, beliefs)
 
@@ -154,17 +153,16 @@ class _Maker:
         if not answer.item_ids:
             return expected
         constants = self.basis.constants
-        return evidence_belief(
-            answer.text_ranks, answer.mm_ranks, AS_OBSERVED, constants.bins, constants.lam
-        )
+        return evidence_belief(answer.ranks, constants.bins, constants.lam)
 
     def _expected(self, seen: QueryRanks) -> list[Belief]:
         composition = self.basis.intents
         return [composition.prior(kinds) for kinds in composition.kinds(seen.text_vectors)]
 
     def _shrunk(self, own: Sequence[Belief], expected: Sequence[Belief]) -> list[Belief]:
-        shrink = self.config.shrink
-        return [shrunk(o, e, shrink) for o, e in zip(own, expected, strict=True)]
+        shrink, trust = self.config.shrink, self.basis.constants.trust
+        pairs = zip(own, expected, strict=True)
+        return [shrunk(o, e, shrink).trusted(trust) for o, e in pairs]
 
     def _labels(self, rows: tuple[LabelRow, ...], beliefs: Sequence[Belief]) -> Labels:
         bins, lam = self.basis.constants.bins, self.basis.constants.lam

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adamroute.assembly import evidence_policy
+from adamroute.assembly import evidence_policy, load_ranker
 from adamroute.catalogue.known_queries import synthetic_queries
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
@@ -16,15 +15,23 @@ from adamroute.distill.labels.synthetic import nothing_to_learn
 from adamroute.pipeline import RANKS
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import QueryRanks, load_ranks
-from adamroute.retrieval.replay import recall_surfaces, solve_price
+from adamroute.retrieval.replay import TargetRanks, recall_surfaces, recalled, solve_price
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Pieces, Record
-from adamroute.teacher.belief import Belief, alpha_votes
+from adamroute.teacher.belief import alpha_votes
 from adamroute.teacher.constants import TeacherFile
-from adamroute.teacher.difficulty import Difficulty, match_factor
-from adamroute.teacher.intent_model import IntentModel, fit_intent_model
-from adamroute.teacher.paraphrase import VERBATIM, Paraphraser
-from adamroute.theta import Bins
+from adamroute.teacher.intent_model import (
+    IntentModel,
+    KnownIntents,
+    KnownOutcomes,
+    fit_intent_model,
+)
+from adamroute.teacher.paraphrase import VERBATIM, Paraphraser, load_paraphraser
+from adamroute.teacher.phrases import phrases
+from adamroute.teacher.trust import trust_in
+from adamroute.theta import ALPHAS, Bins, Theta
+
+ENOUGH = 100  # real train queries that say by themselves what requests of the shop are like
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +50,7 @@ class Basis:
 def learn_basis(
     config: Config, shop: Shop, index: SearchIndex, *, pieces: Pieces, progress: Progress
 ) -> Basis:
-    """From known ranks: difficulty, price of K, static prior, intent model and paraphrases.
+    """From known ranks: price of K, static prior, intent model and paraphrases.
 
     Only train rows are looked at.
     """
@@ -51,48 +58,74 @@ def learn_basis(
     requests = tuple(q for q in synthetic_queries(shop, ranks) if q.split == "train")
     logged = shop.split("train")
     templates, outcomes = load_ranks(ranks, requests), load_ranks(ranks, logged)
-    constants, composition = _fitted(config, shop, templates, outcomes)
+    said = phrases()
+    anywhere = KnownIntents(
+        index.text_encoder.encode([text for text, _ in said]), [intent for _, intent in said]
+    )
+    constants, composition = fit_constants(config, shop, templates, outcomes, anywhere)
     verbatim = evidence_policy(constants, config.teacher, composition, VERBATIM)
 
     def learn() -> list[Record]:
         said = learn_paraphraser(
-            shop, index, verbatim, config.teacher.evidence, outcomes, progress=progress
-        )
+            shop, index, verbatim, config.teacher.evidence, outcomes,
+            ranker=load_ranker(config, index), start=load_paraphraser(ranks), progress=progress,
+        )  # fmt: skip
         return [said.model_dump(mode="json")]
 
     wording = Paraphraser.model_validate(pieces.records("wording", learn)[0])
     return Basis(logged, outcomes, requests, templates, composition, constants, wording)
 
 
-def _fitted(
-    config: Config, shop: Shop, templates: QueryRanks, outcomes: QueryRanks
+def fit_constants(
+    config: Config, shop: Shop, templates: QueryRanks, outcomes: QueryRanks, anywhere: KnownIntents
 ) -> tuple[TeacherFile, IntentModel]:
-    """The teacher's constants, and which intent a query has."""
-    bins = Bins(min(config.routing.tau, len(shop.catalogue)))
-    difficulty = Difficulty(
-        match_factor(templates.text, outcomes.text), match_factor(templates.mm, outcomes.mm)
-    )
-    expected = recall_surfaces(*difficulty.matched(templates.text, templates.mm), bins)
-    real = recall_surfaces(outcomes.text, outcomes.mm, bins)
-    known = real if len(real) else expected
-    if not len(known):
+    """The teacher's constants, and which intent a query has.
+
+    LabelError where no request has a known outcome.
+    """
+    if not len(templates) and not len(outcomes):
         raise nothing_to_learn(config.labels.synthetic_requests, len(shop.catalogue))
-    lam = solve_price(known, bins, min(config.routing.mean_budget, bins.budgets[-1]))
-    usual, votes = _usual(known, bins, lam), alpha_votes(expected, bins, lam)
-    static = usual.theta(bins, lam)
+    known = outcomes if len(outcomes) >= ENOUGH or not len(templates) else templates
+    bins, trust = _bins(config, shop, known.ranks), trust_in(len(outcomes))
+    budget = min(config.routing.mean_budget, bins.budgets[-1])
+    lam = solve_price(recall_surfaces(known.ranks, bins), bins, budget)
+    written, logged = (_served(requests, bins, lam) for requests in (templates, outcomes))
+    intents = fit_intent_model(written, templates.kinds, anywhere=anywhere, logged=logged)
+    usual = intents.prior(intents.kinds(known.text_vectors).mean(axis=0))
+    static = usual.trusted(trust).theta(bins, lam)
     constants = TeacherFile(
+        combine=bins.combine,
+        trust=trust,
         policy=config.teacher.policy,
         tau=bins.tau,
         lam=lam,
-        text_factor=difficulty.text,
-        mm_factor=difficulty.mm,
         static_alpha=static.alpha,
         static_budget=static.budget,
         time=shop.time,
     )
-    vectors, kinds = templates.text_vectors, templates.kinds
-    return constants, fit_intent_model(vectors, kinds, expected, votes, usual)
+    return constants, intents
 
 
-def _usual(known: NDArray[np.float64], bins: Bins, lam: float) -> Belief:
-    return Belief(alpha_votes(known, bins, lam).mean(axis=0), known.mean(axis=0))
+def _served(requests: QueryRanks, bins: Bins, lam: float) -> KnownOutcomes:
+    surfaces = recall_surfaces(requests.ranks, bins)
+    return KnownOutcomes(requests.text_vectors, alpha_votes(surfaces, bins, lam), surfaces)
+
+
+def _bins(config: Config, shop: Shop, known: TargetRanks) -> Bins:
+    """The grid of thetas; `auto` takes the way whose best fixed alpha recalls more of the known.
+
+    Fused where they recall as much. Counted in whole hits: the smooth utility gives every item
+    something twice in a split, and would always choose it.
+    """
+    tau, wanted = min(config.routing.tau, len(shop.catalogue)), config.retrieval.combine
+    if wanted != "auto":
+        return Bins(tau, wanted)
+    ways = (Bins(tau, "fused"), Bins(tau, "split"))
+    fused, split = (max(_recall(known, bins, alpha) for alpha in ALPHAS) for bins in ways)
+    return ways[int(split > fused)]
+
+
+def _recall(known: TargetRanks, bins: Bins, alpha: float) -> float:
+    """Mean share of the targets recalled with this alpha, over all budgets."""
+    hits = [recalled(known, Theta(alpha, k), bins.combine).mean() for k in bins.budgets]
+    return float(np.mean(hits))

@@ -17,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from adamroute.assembly import build_teacher, evidence_policy, load_index, teacher_policy
+from adamroute.assembly import (
+    build_teacher,
+    evidence_policy,
+    load_index,
+    load_ranker,
+    teacher_policy,
+)
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
@@ -118,7 +124,8 @@ def _told(
     policy = teacher_policy(evidence, constants, config.teacher, index, replies)
     likings = stored_likings(shop, index, policy, pieces, progress)
     first = first_snapshot(shop, index, constants.static, likings)
-    teacher = build_teacher(constants, config.teacher, index, first, policy)
+    ranker = load_ranker(config, index)
+    teacher = build_teacher(constants, config.teacher, index, first, policy, ranker=ranker)
     if shared is not None:
         shared.start(first.users)
     rounds = run_rounds(
@@ -186,7 +193,8 @@ def _counts(basis: Basis, labels: Labels, rounds: Sequence[Round]) -> dict[str, 
         "tau": basis.constants.tau,
         "static": {"alpha": basis.constants.static_alpha, "budget": basis.constants.static_budget},
         "hardness": {str(kind): share for kind, share in basis.paraphraser.hardness.items()},
-        "difficulty": {"text": basis.constants.text_factor, "mm": basis.constants.mm_factor},
+        "combine": basis.constants.combine,
+        "trust": basis.constants.trust,
         "snapshots": [r.snapshot_hash for r in rounds],
         "median_ranks": _median_ranks(basis, rounds[-1]),
         "teacher_mean_budget": _mean([float(a.theta.budget) for a in answers]),
@@ -198,12 +206,9 @@ def _median_ranks(basis: Basis, last: Round) -> dict[str, JsonValue]:
     """Whether template queries are as hard as real ones: [text, multimodal] medians."""
     pseudo_text = np.array([r for a in last.answers for r in a.text_ranks], dtype=np.int64)
     pseudo_mm = np.array([r for a in last.answers for r in a.mm_ranks], dtype=np.int64)
-    matched = basis.constants.difficulty.matched
-    templates = basis.templates
     pairs: Mapping[str, tuple[NDArray[np.number], NDArray[np.number]]] = {
         "real": (basis.outcomes.text, basis.outcomes.mm),
-        "synthetic": (templates.text, templates.mm),
-        "synthetic_matched": matched(templates.text, templates.mm),
+        "synthetic": (basis.templates.text, basis.templates.mm),
         "pseudo": (pseudo_text, pseudo_mm),
     }
     return {

@@ -15,7 +15,7 @@ from typing import Literal
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.theta import Theta
 
-FORMAT = 1
+FORMAT = 2
 Source = Literal["teacher", "outcome", "synthetic"]
 
 
@@ -30,6 +30,7 @@ class LabelRow:
     item_ids: tuple[str, ...]  # evidence rows; the target itself for outcome and synthetic rows
     text_ranks: tuple[int, ...]  # as observed; targets match those of synthetic rows
     mm_ranks: tuple[int, ...]
+    fused_ranks: tuple[tuple[int, ...], ...]  # at every alpha bin
     theta: Theta  # the teacher's answer; elsewhere the best bin of the row's target
     theta0: Theta | None  # the collaborative start, teacher rows only
     steps: int  # updates the teacher made

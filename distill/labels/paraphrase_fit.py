@@ -22,6 +22,7 @@ from adamroute.retrieval.search_index import SearchIndex
 from adamroute.store import Snapshot
 from adamroute.teacher.context import Contexts
 from adamroute.teacher.evidence_policy import EvidencePolicy
+from adamroute.teacher.loop import Ranker
 from adamroute.teacher.paraphrase import UNMATCHED, Paraphraser, related_words, vocabulary
 from adamroute.teacher.pseudo_queries import PseudoQuery
 
@@ -38,15 +39,17 @@ def learn_paraphraser(
     evidence: int,
     real: QueryRanks,
     *,
+    ranker: Ranker,
+    start: Paraphraser,
     progress: Progress,
 ) -> Paraphraser:
     """The wording of a shop: `verbatim` writes up to `evidence` queries for each train request.
 
-    `real` are the outcomes of all train requests. Without any the hardness is UNMATCHED.
+    `real` are the outcomes of all train requests; without any it stays as it starts.
     """
-    paraphraser, queries = catalogue_paraphraser(index), shop.split("train")
+    queries = shop.split("train")
     if not queries:
-        return paraphraser
+        return start
     places = np.unique(np.linspace(0, len(queries) - 1, REQUESTS).round().astype(int))
     contexts = Contexts(index, Snapshot(()), evidence, neighbours=0)
     tasks = contexts.prepare([shop.request(queries[place]) for place in places.tolist()])
@@ -54,7 +57,7 @@ def learn_paraphraser(
     kinds = verbatim.intents.kinds(real.text_vectors)
     wanted = np.log(real.text) + np.log(real.mm)
     with progress.task("wording of pseudo-queries", len(INTENTS) * STEPS) as advance:
-        return fit_paraphraser(paraphraser, index, written, wanted, kinds, advance=advance)
+        return fit_paraphraser(start, ranker, written, wanted, kinds, advance=advance)
 
 
 def catalogue_paraphraser(index: SearchIndex) -> Paraphraser:
@@ -67,7 +70,7 @@ def catalogue_paraphraser(index: SearchIndex) -> Paraphraser:
 
 def fit_paraphraser(
     paraphraser: Paraphraser,
-    index: SearchIndex,
+    ranker: Ranker,
     written: Sequence[PseudoQuery],
     wanted: NDArray[np.float64],
     kinds: NDArray[np.float64],
@@ -85,7 +88,7 @@ def fit_paraphraser(
         sample = [query for query in written if query.kind == kind][:SAMPLE]
         if sample and weights.sum() >= LEAST:
             goal = float(np.average(wanted, weights=weights))
-            hardness[kind] = _Dial(paraphraser, index, kind, sample, advance).at(goal)
+            hardness[kind] = _Dial(paraphraser, ranker, kind, sample, advance).at(goal)
     return paraphraser.at(hardness)
 
 
@@ -94,7 +97,7 @@ class _Dial:
     """Difficulty of one kind's pseudo-queries as a function of hardness."""
 
     paraphraser: Paraphraser
-    index: SearchIndex
+    ranker: Ranker
     kind: Intent
     sample: Sequence[PseudoQuery]
     advance: Advance  # one a step
@@ -111,7 +114,5 @@ class _Dial:
     def _difficulty(self, hardness: float) -> float:
         said = self.paraphraser.at({self.kind: hardness})
         texts = [said.reworded(q.text, self.kind, Random(q.text)) for q in self.sample]
-        encoded = self.index.encode(texts)
-        rows = np.array([query.row for query in self.sample])
-        text, mm = self.index.retriever.ranks(encoded.text, encoded.mm, rows)
-        return float(np.mean(np.log(text) + np.log(mm)))
+        found = self.ranker.target_ranks(texts, np.array([query.row for query in self.sample]))
+        return float(np.mean(np.log(found.text) + np.log(found.mm)))

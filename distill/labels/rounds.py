@@ -21,8 +21,8 @@ from adamroute.progress import Progress
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Pieces, Record
 from adamroute.store import ProfileStore, Snapshot, UserRecord
-from adamroute.teacher.answer import TeacherAnswer
-from adamroute.teacher.loop import CHUNK, RankPair, Teacher
+from adamroute.teacher.answer import TeacherAnswer, TraceStep
+from adamroute.teacher.loop import CHUNK, Teacher, Verified
 from adamroute.teacher.policy import Liking, TeacherPolicy
 from adamroute.theta import Theta
 
@@ -164,16 +164,16 @@ def _answer(record: Record) -> TeacherAnswer:
     return _ANSWER.validate_python(record)
 
 
-def _verified(
-    teacher: Teacher, answers: Sequence[TeacherAnswer]
-) -> dict[tuple[str, int], RankPair]:
+def _verified(teacher: Teacher, answers: Sequence[TeacherAnswer]) -> Verified:
     row_of = teacher.contexts.index.row_of
     return {
-        (step.pseudo_query, row_of[step.item_id]): (step.text_rank, step.mm_rank)
+        (step.pseudo_query, row_of[step.item_id]): rank
         for answer in answers
-        for step in answer.steps
-        if step.pseudo_query is not None
-        and step.item_id is not None
-        and step.text_rank is not None
-        and step.mm_rank is not None
+        for step, rank in zip(_observed(answer), answer.ranks.each(), strict=True)
+        if step.pseudo_query is not None and step.item_id is not None
     }
+
+
+def _observed(answer: TeacherAnswer) -> list[TraceStep]:
+    """The steps that saw a pseudo-query's ranks, in order."""
+    return [step for step in answer.steps if step.item_id is not None]

@@ -173,6 +173,17 @@ def test_a_file_changes_the_hash_of_what_it_holds_and_no_other(
     assert {key for key in before if before[key] != after[key]} == ({part} if part else set())
 
 
+def test_judgements_and_their_topics_are_part_of_the_queries(corner: Corner) -> None:
+    found = {hashes(corner.folder)["queries"]}
+    tail = "queries:\n  file: queries.jsonl\n"
+    corner.change("shop.yaml", tail, tail + "judged: {file: j.qrels, topics: t.tsv}\n")
+    corner.write("j.qrels", "1 0 9 1").write("t.tsv", "1\tlow table")
+    found |= {hashes(corner.folder)["queries"]}
+    found |= {hashes(corner.write("t.tsv", "1\tlower table").folder)["queries"]}
+    found |= {hashes(corner.write("j.qrels", "1 0 9 2").folder)["queries"]}
+    assert len(found) == 4
+
+
 def test_the_hash_follows_a_photo_readable_or_not(corner: Corner) -> None:
     found = {hashes(corner.folder)["catalogue"]}
     for content in (b"", b"junk", b"other junk"):

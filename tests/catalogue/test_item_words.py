@@ -1,6 +1,13 @@
 """What a listing gives a query writer, and what it must not give."""
 
-from adamroute.catalogue.item_words import catalogue_words, item_words, words_in
+import pytest
+
+from adamroute.catalogue.item_words import (
+    catalogue_words,
+    item_words,
+    without_claim,
+    words_in,
+)
 
 TITLE, CATEGORY = "KURA Reversible bed", "Reversible bed"
 TEXT = "KURA Reversible bed. Turned upside down KURA becomes a high bed, white and easy to clean."
@@ -51,3 +58,37 @@ def test_words_are_lower_case_and_keep_inner_hyphens_and_apostrophes() -> None:
         "new",
     ]
     assert words_in("") == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "left"),
+    [
+        (("folds", "flat"), "KURA bed. easy to move. Keeps papers dry"),
+        (("keeps", "papers", "dry"), "KURA bed. Folds flat. easy to move"),
+        (("easy", "to", "move"), "KURA bed. Folds flat. Keeps papers dry"),
+        (("move", "easy"), "KURA bed. Folds flat. Keeps papers dry"),
+        (("folds", "papers"), "KURA bed. Folds flat. easy to move. Keeps papers dry"),
+    ],
+)
+def test_a_listing_without_a_claim_leaves_out_the_clauses_that_state_it(
+    claim: tuple[str, ...], left: str
+) -> None:
+    assert without_claim("KURA bed. Folds flat, easy to move. Keeps papers dry", claim) == left
+
+
+def test_every_clause_that_states_the_claim_goes_whatever_else_it_says() -> None:
+    listing = "Lamp. It folds quite flat! Dims softly (flat when it folds); folds flat"
+    assert without_claim(listing, ("folds", "flat")) == "Lamp. Dims softly"
+
+
+def test_nothing_is_left_of_a_listing_that_is_its_claim() -> None:
+    assert without_claim("Folds flat.", ("folds", "flat")) == ""
+    assert without_claim("", ("folds", "flat")) == ""
+
+
+def test_no_listing_states_the_claim_that_was_taken_from_it() -> None:
+    words = item_words(TITLE, TEXT, CATEGORY, {"colour": "White,pine"})
+    for claim in words.claims:
+        left = without_claim(TEXT, claim)
+        assert left
+        assert claim not in item_words(TITLE, left, CATEGORY, {"colour": "White,pine"}).claims

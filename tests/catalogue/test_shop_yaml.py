@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         ("name: corner\n", "", "shop.yaml: name: missing, add it"),
         ("name: corner", "name: 7", "shop.yaml: name: Input should be a valid string, got 7"),
         ("name: corner", "nom: corner", "shop.yaml: name: missing, add it; nom: unknown key, "
-         "wanted one of name, items, interactions, queries, on_bad_row"),
+         "wanted one of name, items, interactions, queries, judged, on_bad_row"),
         ("  image: image", "  picture: image", "shop.yaml: items.picture: unknown key, wanted "
          "one of file, encoding, delimiter, decimal, on_bad_row, id, title, text, visual, "
          "category, image"),

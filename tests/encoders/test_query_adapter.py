@@ -73,6 +73,22 @@ def test_with_few_written_queries_a_query_is_only_placed() -> None:
     assert np.abs(vectors - space.place(queries)).max() < 2 * 2 / (1 + RIDGE)
 
 
+def test_the_ridge_is_what_no_correction_counts_as() -> None:
+    # One placed query (1, 0) that asks for an item at (0, 1), with a ridge of r: the correction is
+    # (1 / (1 + r)) (1, 0)^T ((0, 1) - (1, 0)), so (1, 0) becomes (1 - c, c) with c = 1 / (1 + r).
+    space = WhitenedSpace(np.zeros(2, np.float32), np.eye(2, dtype=np.float32))
+    asked, item = np.eye(2, dtype=np.float32)[:1], np.eye(2, dtype=np.float32)[1:]
+    for ridge in (1.0, 3.0, RIDGE):
+        side = QueryAdapter.fit(space, asked, item, ridge)
+        c = 1 / (1 + ridge)
+        np.testing.assert_allclose(side.weights @ asked[0], [1 - c, c], atol=1e-6)
+        np.testing.assert_allclose(side.weights @ item[0], [0, 1], atol=1e-6)  # never asked
+    default = QueryAdapter.fit(space, asked, item)
+    assert (
+        default.weights.tobytes() == QueryAdapter.fit(space, asked, item, RIDGE).weights.tobytes()
+    )
+
+
 def test_many_written_queries_teach_how_one_asks() -> None:
     """Queries turned by a fixed rotation are turned back."""
     rng = np.random.default_rng(2)

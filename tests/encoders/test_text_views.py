@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from adamroute.catalogue.shop import Item
-from adamroute.encoders.text_views import OPENINGS, query_view, text_views
+from adamroute.encoders.text_views import OPENINGS, functional_view, query_view, text_views
 
 
 def item(title: str, text: str, visual: dict[str, str], category: str, name: str = "1") -> Item:
@@ -66,3 +66,25 @@ def test_a_long_clause_is_quoted_whole_or_by_a_few_words() -> None:
     assert max(quoted) >= 11  # whole; a closing "?" may stick to the last word
     assert quoted[6] > 10  # cut
     assert 0 in quoted  # by looks alone
+
+
+def test_functional_views_ask_by_use_and_never_by_looks() -> None:
+    asked = [functional_view(bed(number), 0) for number in range(300)]
+    assert all("folds" in text or "flat" in text or "easy" in text for text in asked)
+    assert not [text for text in asked if "white" in text]
+    with_noun = sum("bed" in text for text in asked)
+    assert 150 < with_noun < 250  # two of three bodies name it, that is 200 of 300
+    assert len({text.split("folds")[0].split("easy")[0] for text in asked}) > len(OPENINGS) // 2
+
+
+def test_an_item_gives_several_functional_views_and_each_always_the_same() -> None:
+    pairs = [(functional_view(bed(n), 0), functional_view(bed(n), 1)) for n in range(50)]
+    assert pairs == [(functional_view(bed(n), 0), functional_view(bed(n), 1)) for n in range(50)]
+    assert sum(first != second for first, second in pairs) > 40
+
+
+def test_an_item_that_claims_nothing_is_asked_for_by_its_noun() -> None:
+    named = {opening.format("bed") for opening in OPENINGS}
+    assert functional_view(item("KURA Bed", "KURA Bed", {"color": "white"}, "Bed"), 0) in named
+    untold = functional_view(item("Palm skirt", "Palm skirt", {}, ""), 1)
+    assert "palm skirt" in untold

@@ -55,11 +55,11 @@ def test_both_production_encoders_make_an_index_that_answers(tmp_path: Path, mod
     assert manifest.counts["items_without_photo"] == 1
     assert manifest.counts["item_vectors_computed"] == 12
     index = load_index(config.stage("index"))
-    assert index.text_vectors.shape == index.mm_vectors.shape == (12, WIDTH)
-    assert isinstance(index.mm_encoder, Qwen3VLEncoder)
+    assert index.text_vectors.shape == index.retriever.mm.vectors.shape == (12, WIDTH)
+    assert isinstance(index.branches.mm_encoder, Qwen3VLEncoder)
     queries = index.encode(["a red mug"])
     found = index.retriever.search(queries.text[0], queries.mm[0], Theta(0.5, 4), ())
-    best = np.argsort(-(index.mm_vectors @ queries.mm[0]))[:2]
+    best = np.argsort(-(index.retriever.mm.vectors @ queries.mm[0]))[:2]
     assert set(best.tolist()) <= set(found.rows.tolist())
     assert run_build(config, SILENT) == manifest
 
@@ -80,7 +80,8 @@ def test_the_alignment_takes_text_vectors_of_any_width(tmp_path: Path, models: P
     index = load_index(config.stage("index"))
     queries = index.encode(["a red mug"])
     assert queries.text.shape == (1, WIDTH)
-    assert queries.mm.shape[1] == index.mm_encoder.dimensions == index.mm_vectors.shape[1]
+    assert queries.mm.shape[1] == index.branches.mm_encoder.dimensions
+    assert queries.mm.shape[1] == index.retriever.mm.dimensions
 
 
 def test_only_items_with_new_words_or_photos_are_encoded_again(

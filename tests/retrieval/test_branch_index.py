@@ -48,7 +48,7 @@ def test_the_tie_goes_to_the_lower_row_and_counts_as_lost_when_pessimistic() -> 
     query = np.array([[1, 0]] * 4, dtype=np.float32)  # scores 0, 1, 1, .6
     rows = np.arange(4)
     assert index.ranks(query, rows).tolist() == [4, 1, 2, 3]
-    assert index.pessimistic_ranks(query, rows).tolist() == [4, 2, 2, 3]
+    assert index.ranks(query, rows, worst=True).tolist() == [4, 2, 2, 3]
     assert index.ranks_of(query[0], rows).tolist() == [4, 1, 2, 3]
     hits = index.search(query[0], 3)
     assert hits.rows.tolist() == [1, 2, 3]
@@ -97,7 +97,7 @@ def test_the_pessimistic_rank_is_the_contract_rank_of_the_worst_row_order(
             # With the target moved behind all others, every tie is a tie with a lower row.
             last = np.concatenate([np.delete(vectors, row, axis=0), vectors[row : row + 1]])
             wanted = brute_force_ranks(last, query)[-1]
-            found = index.pessimistic_ranks(query[None], np.array([row]))
+            found = index.ranks(query[None], np.array([row]), worst=True)
             assert found.tolist() == [wanted]
             assert found[0] >= index.ranks(query[None], np.array([row]))[0]
 
@@ -109,8 +109,58 @@ def test_a_catalogue_of_one_product_repeated_is_ranked_by_row() -> None:
     assert index.search(query, 20).rows.tolist() == list(range(20))
     many = np.tile(query, (3, 1))
     assert index.ranks(many, np.array([0, 350, 699])).tolist() == [1, 351, 700]
-    assert index.pessimistic_ranks(many, np.array([0, 350, 699])).tolist() == [700, 700, 700]
+    assert index.ranks(many, np.array([0, 350, 699]), worst=True).tolist() == [700] * 3
     assert index.ranks_of(query, np.array([699, 5])).tolist() == [700, 6]
+
+
+def test_a_stand_in_is_ranked_among_the_others_and_not_beside_its_own_vector() -> None:
+    vectors = np.array([[1, 0], [0.9, 0], [0.8, 0], [0.7, 0]], dtype=np.float32)
+    index = BranchIndex(vectors)
+    query = np.tile(np.array([1, 0], np.float32), (4, 1))
+    # Row 0 as .75: only .9 and .8 are above, since its own 1.0 is not there. Row 3 as .95: 1.0 is
+    # above. Row 1 as .8: 1.0 is above, and row 2 ties, which is not lower. Row 2 as .9: row 1 ties
+    # and is lower.
+    stand_ins = np.array([[0.75, 0], [0.95, 0], [0.8, 0], [0.9, 0]], dtype=np.float32)
+    rows = np.array([0, 3, 1, 2])
+    assert index.ranks(query, rows, stand_ins=stand_ins).tolist() == [3, 2, 2, 3]
+    assert index.ranks(query, rows, worst=True, stand_ins=stand_ins).tolist() == [3, 2, 3, 3]
+    assert index.ranks(query, rows).tolist() == [1, 4, 2, 3]  # they are gone afterwards
+
+
+@settings(max_examples=50, deadline=None)
+@given(catalogues(), st.integers(0, 2**32 - 1))
+def test_ranks_of_stand_ins_are_those_of_a_catalogue_that_has_them(
+    catalogue: tuple[NDArray[np.float32], NDArray[np.float32]], seed: int
+) -> None:
+    vectors, queries = catalogue
+    rng = np.random.default_rng(seed)
+    rows, others = rng.integers(0, len(vectors), (2, len(queries)))
+    stand_ins = vectors[others]  # those of other items: ties are the normal case
+    found = BranchIndex(vectors).ranks(queries, rows, stand_ins=stand_ins)
+    wanted = []
+    for query, row, stand_in in zip(queries, rows, stand_ins, strict=True):
+        changed = vectors.copy()
+        changed[row] = stand_in
+        wanted.append(int(brute_force_ranks(changed, query)[row]))
+    assert found.tolist() == wanted
+
+
+def test_stand_ins_of_another_encoder_are_refused() -> None:
+    index = BranchIndex(np.eye(3, dtype=np.float32))
+    query = np.ones((1, 3), np.float32)
+    with pytest.raises(ArtifactError, match=r"3 dimensions, queries \(1, 2\)"):
+        index.ranks(query, np.array([0]), stand_ins=np.ones((1, 2), np.float32))
+
+
+def test_ranks_need_no_copy_of_the_vectors() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    index = BranchIndex(vectors)
+    index.ranks(vectors, np.arange(3))
+    index.ranks_of(vectors[0], np.arange(3))
+    assert index.vectors is vectors
+    assert "_faiss" not in vars(index)
+    index.search(vectors[0], 1)
+    assert "_faiss" in vars(index)
 
 
 def test_n_beyond_the_catalogue_is_capped_and_zero_finds_nothing() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from adamroute.catalogue.item_words import INTENTS, item_words, words_in
 from adamroute.catalogue.request import PreferenceProfile, Request
-from adamroute.retrieval.replay import recall_surfaces
+from adamroute.retrieval.replay import TargetRank, TargetRanks, recall_surfaces
 from adamroute.teacher.belief import alpha_votes
 from adamroute.teacher.context import Context, Evidence
 from adamroute.teacher.evidence_policy import KIND_SUBSTITUTED, NO_NEIGHBOURS, EvidencePolicy
@@ -30,12 +30,14 @@ LAMP = item_words("NORDLI lamp", "gives soft light. folds flat", "lamp", {"colou
 PLAIN = item_words("NORDLI lamp", "gives soft light", "lamp", {})
 
 
-def policy(*, strength: float = 1.0, share: float = 0.0, lam: float = 0.0) -> EvidencePolicy:
+def policy(
+    *, strength: float = 1.0, share: float = 0.0, lam: float = 0.0, trust: float = 1.0
+) -> EvidencePolicy:
     """A sure classifier: the first axis is visual (prior falls), the second functional (rises)."""
     weights = 50.0 * np.eye(3, 2)
     surfaces = np.stack([FALLING, RISING, np.zeros_like(RISING)])
     composition = IntentModel(weights, np.zeros(3), surfaces, VOTES)
-    return EvidencePolicy(composition, VERBATIM, BINS, lam, strength, share)
+    return EvidencePolicy(composition, VERBATIM, BINS, lam, strength, share, trust)
 
 
 def task(
@@ -47,7 +49,8 @@ def task(
 
 
 def seen(text_rank: int, mm_rank: int) -> Observation:
-    return Observation(PseudoQuery("i0", 0, "visual", "red lamp"), text_rank, mm_rank)
+    rank = TargetRank(text_rank, mm_rank, (1,) * 11)
+    return Observation(PseudoQuery("i0", 0, "visual", "red lamp"), rank)
 
 
 def test_the_start_follows_the_kind_of_the_query() -> None:
@@ -93,8 +96,30 @@ def test_belief_is_the_weighted_mean_of_prior_and_observations() -> None:
     assert belief.surface[5, 0] == pytest.approx(0.5, abs=1e-5)
     # alpha 1: (0 + 1 / (1 + (10 / 20)^2)) / 4 = .2
     assert belief.surface[10, 0] == pytest.approx(0.2, abs=1e-5)
-    own = alpha_votes(recall_surfaces(np.array([10]), np.array([10_000]), BINS), BINS, 0.0)[0]
+    ranks = TargetRanks.of([seen(10, 10_000).rank])
+    own = alpha_votes(recall_surfaces(ranks, BINS), BINS, 0.0)[0]
     assert belief.votes == pytest.approx((3 * VOTES[0] + own) / 4)
+
+
+def test_little_trust_draws_every_theta_towards_one_half() -> None:
+    # The visual query's votes, .8 at 0 and .2 at 1, come to .25 and .75 at a trust of one half,
+    # each shared by the two bins beside it; the leading pair ties: the one nearer to the middle.
+    assert policy(trust=0.0).start([task(0)])[0].theta.alpha == 0.5
+    assert policy(trust=0.5).start([task(0)])[0].theta.alpha == 0.3
+    assert policy(trust=0.6).start([task(0)])[0].theta.alpha == 0.2  # .5 - .6 * .5
+    mind, request = policy(strength=5.0, trust=0.6), task(0)
+    memory = Memory(mind.start([request])[0])
+    assert mind.update([Turn(request, memory, seen(10_000, 1))])[0].theta.alpha == 0.2
+
+
+def test_a_policy_of_fused_retrieval_reads_fused_ranks() -> None:
+    mind = replace(policy(strength=1.0), bins=Bins(20, "fused"))
+    ranks = tuple(20 if place == 7 else 10_000 for place in range(11))
+    observed = replace(seen(1, 1), rank=TargetRank(1, 1, ranks))
+    belief = mind.belief(task(), [observed])
+    # alpha .7: (1 - .7 + 1 / 2) / 2 = .4; alpha .2: (1 - .2 + less than 1e-5) / 2
+    assert belief.surface[7, 0] == pytest.approx(0.4)
+    assert belief.surface[2, 0] == pytest.approx(0.4, abs=1e-5)
 
 
 def test_the_price_of_k_enters_every_choice() -> None:

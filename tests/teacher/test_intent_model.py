@@ -1,4 +1,4 @@
-"""Query composition: learned from synthetic requests, stored without pickle."""
+"""Query composition: learned from written requests and phrases, stored without pickle."""
 
 from pathlib import Path
 
@@ -7,12 +7,25 @@ import pytest
 from numpy.typing import NDArray
 
 from adamroute.catalogue.item_words import INTENTS, Intent
-from adamroute.errors import ArtifactError, LabelError
+from adamroute.errors import ArtifactError
 from adamroute.teacher.belief import Belief
-from adamroute.teacher.intent_model import IntentModel, fit_intent_model, load_intent_model
+from adamroute.teacher.intent_model import (
+    FEWEST,
+    IntentModel,
+    KnownIntents,
+    fit_intent_model,
+    load_intent_model,
+)
 
-SURFACES = np.arange(6 * 2 * 1, dtype=np.float64).reshape(6, 2, 1)
-VOTES = np.stack([np.linspace(0.0, 1.0, 6), np.linspace(1.0, 0.0, 6)], axis=1)
+EACH = FEWEST
+CYCLE: list[Intent] = list(INTENTS) * EACH  # as many written requests of every kind as it takes
+# Row r of the cycle: kind r mod 3. The mean over a kind's rows is that of r: 43.5, 44.5, 45.5.
+SURFACES = np.stack([np.arange(3.0 * EACH), 2 * np.arange(3.0 * EACH)], axis=1)[:, :, None]
+VOTES = np.tile(
+    np.eye(3)[:, :2], (EACH, 1)
+)  # visual: first alpha, functional: second, mixed: none
+UNKNOWN = Belief(np.array([0.25, 0.75]), np.array([[7.0], [8.0]]))
+NOTHING = KnownIntents(np.empty((0, 4), np.float32), [])
 
 
 def clouds(kinds: list[Intent], each: int = 40) -> tuple[NDArray[np.float32], list[Intent]]:
@@ -25,11 +38,14 @@ def clouds(kinds: list[Intent], each: int = 40) -> tuple[NDArray[np.float32], li
     return vectors.astype(np.float32), [kind for kind in kinds for _ in range(each)]
 
 
-def fitted(kinds: list[Intent]) -> IntentModel:
-    vectors, labels = clouds(kinds)
+def fitted(kinds: list[Intent], elsewhere: list[Intent] | None = None) -> IntentModel:
+    """From the shop's requests of some kinds, and from others' of all or some."""
+    vectors, labels = clouds(kinds) if kinds else (NOTHING.vectors, [])
+    count = len(labels)
     return fit_intent_model(
-        vectors, labels, np.zeros((len(labels), 2, 1)), np.full((len(labels), 2), 0.5)
-    )
+        KnownIntents(vectors, labels), np.zeros((count, 2, 1)), np.full((count, 2), 0.5),
+        anywhere=KnownIntents(*clouds(elsewhere or list(INTENTS))), unknown=UNKNOWN,
+    )  # fmt: skip
 
 
 def test_the_classifier_tells_the_kinds_it_was_shown_apart() -> None:
@@ -39,13 +55,24 @@ def test_the_classifier_tells_the_kinds_it_was_shown_apart() -> None:
     assert probabilities.sum(axis=1).tolist() == pytest.approx([1.0] * 4)
 
 
-def test_two_kinds_or_one_leave_nothing_to_the_absent() -> None:
-    two = fitted(["visual", "mixed"]).kinds(np.eye(4, dtype=np.float32))
-    assert two[:, 1].max() < 1e-6
-    assert two[0, 0] > 0.8
-    assert two[2, 2] > 0.8
-    one = fitted(["functional"]).kinds(np.eye(4, dtype=np.float32))
-    assert one[:, 1].min() > 1 - 1e-6
+@pytest.mark.parametrize("own", [["visual", "mixed"], ["functional"], []])
+def test_kinds_that_the_shop_cannot_be_asked_for_are_told_by_other_shops_phrases(
+    own: list[Intent],
+) -> None:
+    found = fitted(own).kinds(np.eye(4, dtype=np.float32))[:3]
+    assert np.argmax(found, axis=1).tolist() == [0, 1, 2]
+
+
+def test_the_shops_own_requests_move_what_other_shops_phrases_say() -> None:
+    vectors = np.eye(4, dtype=np.float32)[[3] * 400]
+    own = KnownIntents(vectors, ["mixed"] * 400)  # the fourth axis means nothing anywhere else
+    model = fit_intent_model(
+        own, np.zeros((400, 2, 1)), np.full((400, 2), 0.5),
+        anywhere=KnownIntents(*clouds(list(INTENTS))), unknown=UNKNOWN,
+    )  # fmt: skip
+    fourth = np.eye(4, dtype=np.float32)[3:]
+    assert fitted([]).kinds(fourth)[0, 2] < 0.5
+    assert model.kinds(fourth)[0, 2] > 0.9
 
 
 def test_a_vector_gets_the_same_probabilities_in_any_batch() -> None:
@@ -55,35 +82,39 @@ def test_a_vector_gets_the_same_probabilities_in_any_batch() -> None:
     assert np.array_equal(composition.kinds(vectors), alone)
 
 
+def with_beliefs(kinds: list[Intent]) -> IntentModel:
+    count = len(kinds)
+    own = KnownIntents(np.tile(np.eye(4, dtype=np.float32), (count, 1))[:count], kinds)
+    return fit_intent_model(
+        own, SURFACES[:count], VOTES[:count],
+        anywhere=KnownIntents(*clouds(list(INTENTS))), unknown=UNKNOWN,
+    )  # fmt: skip
+
+
 def test_each_kind_keeps_its_own_mean_and_the_prior_mixes_them() -> None:
-    vectors = np.eye(6, dtype=np.float32)
-    kinds: list[Intent] = ["visual", "visual", "functional", "functional", "mixed", "mixed"]
-    composition = fit_intent_model(vectors, kinds, SURFACES, VOTES)
-    assert composition.surfaces.ravel().tolist() == [1, 2, 5, 6, 9, 10]  # (0+2)/2, (1+3)/2, ...
-    prior = composition.prior(np.array([0.5, 0.5, 0.0]))
-    assert prior.surface.ravel().tolist() == [3.0, 4.0]
-    # votes for the second alpha fall by .2 a row: .9 for visual, .5 for functional queries
-    assert composition.votes[:2, 1].tolist() == pytest.approx([0.9, 0.5])
-    assert prior.votes.tolist() == pytest.approx([0.3, 0.7])
+    composition = with_beliefs(CYCLE)
+    assert composition.surfaces.ravel().tolist() == [43.5, 87.0, 44.5, 89.0, 45.5, 91.0]
+    assert composition.votes.tolist() == [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    prior = composition.prior(np.array([0.75, 0.25, 0.0]))
+    assert prior.surface.ravel().tolist() == [43.75, 87.5]
+    assert prior.votes.tolist() == [0.75, 0.25]
 
 
-def test_a_kind_never_seen_has_the_mean_of_all() -> None:
-    composition = fit_intent_model(np.eye(6, dtype=np.float32), ["visual"] * 6, SURFACES, VOTES)
-    assert composition.surfaces[1].ravel().tolist() == [5.0, 6.0]
-    assert composition.votes[1].tolist() == pytest.approx([0.5, 0.5])
+def test_a_kind_of_too_few_written_requests_has_the_belief_of_what_is_unknown() -> None:
+    one_short = with_beliefs(CYCLE[:-1])  # 30 visual, 30 functional, 29 mixed
+    assert one_short.surfaces[:2].ravel().tolist() == [43.5, 87.0, 44.5, 89.0]
+    assert one_short.surfaces[2].tolist() == UNKNOWN.surface.tolist()
+    assert one_short.votes.tolist() == [[1.0, 0.0], [0.0, 1.0], UNKNOWN.votes.tolist()]
 
 
-def test_without_synthetic_requests_all_kinds_share_what_outcomes_say() -> None:
-    none = np.empty((0, 4), dtype=np.float32)
+def test_without_written_requests_all_kinds_share_what_is_unknown() -> None:
     composition = fit_intent_model(
-        none, [], np.empty((0, 2, 1)), np.empty((0, 2)), fallback=Belief(VOTES[1], SURFACES[1])
-    )
-    assert composition.kinds(np.eye(4, dtype=np.float32))[0].tolist() == pytest.approx([1 / 3] * 3)
+        NOTHING, np.empty((0, 2, 1)), np.empty((0, 2)),
+        anywhere=KnownIntents(*clouds(list(INTENTS))), unknown=UNKNOWN,
+    )  # fmt: skip
     prior = composition.prior(np.array([0.2, 0.3, 0.5]))
-    assert prior.surface.ravel().tolist() == pytest.approx([2, 3])
-    assert prior.votes.tolist() == pytest.approx([0.2, 0.8])
-    with pytest.raises(LabelError, match="synthetic_requests"):
-        fit_intent_model(none, [], np.empty((0, 2, 1)), np.empty((0, 2)))
+    assert prior.surface.ravel().tolist() == pytest.approx([7, 8])
+    assert prior.votes.tolist() == pytest.approx([0.25, 0.75])
 
 
 def test_a_saved_composition_reads_back_and_the_file_is_always_the_same(tmp_path: Path) -> None:

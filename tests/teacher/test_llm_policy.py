@@ -59,7 +59,7 @@ def teacher(say: Says, *, neighbours: int = 2, evidence: int = 5) -> tuple[Teach
     )
     likings = kept_likings(shop, index, Plain())
     snapshot = first_snapshot(shop, index, STATIC, likings)
-    return Teacher(Contexts(index, snapshot, evidence, neighbours), policy), engine
+    return Teacher(Contexts(index, snapshot, evidence, neighbours), policy, index), engine
 
 
 def request(*history: tuple[str, bool], query: str = "warm lamp for reading") -> Request:

@@ -12,10 +12,12 @@ from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.distill.labels.rounds import first_snapshot
 from adamroute.errors import RequestError
 from adamroute.llm.chat import Call
+from adamroute.retrieval.branch_index import Rows
+from adamroute.retrieval.replay import TargetRank, TargetRanks
 from adamroute.teacher.context import Context, Contexts, Evidence
 from adamroute.teacher.evidence_policy import EvidencePolicy
 from adamroute.teacher.intent_model import IntentModel
-from adamroute.teacher.loop import NO_HISTORY, Teacher
+from adamroute.teacher.loop import NO_HISTORY, Ranker, Teacher
 from adamroute.teacher.paraphrase import VERBATIM
 from adamroute.teacher.policy import Liking, Rewriting, TeacherPolicy, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
@@ -72,11 +74,13 @@ def teacher(
     evidence: int = 5,
     neighbours: int = 2,
     blind: Theta | None = None,
+    ranker: Ranker | None = None,
 ) -> Teacher:
     index, shop = market_index(), market_shop()
     likings = kept_likings(shop, index, EVIDENCE)
     snapshot = first_snapshot(shop, index, STATIC, likings)
-    return Teacher(Contexts(index, snapshot, evidence, neighbours), policy, blind)
+    contexts = Contexts(index, snapshot, evidence, neighbours)
+    return Teacher(contexts, policy, ranker or index, blind)
 
 
 def ask(*history: tuple[str, bool], user: str | None = "u0", query: str = "red lamp") -> Request:
@@ -206,9 +210,43 @@ def test_many_requests_get_the_answers_they_get_alone() -> None:
 def test_ranks_already_verified_are_not_looked_up_again() -> None:
     loop, request = teacher(NotingPolicy()), ask(LIKED[0])
     step = loop.decide(request).steps[1]
-    known = {(step.pseudo_query or "", loop.contexts.index.row("red-lamp-0")): (7, 9)}
-    answer = replace(loop, verified=known).decide(request)
-    assert (answer.text_ranks, answer.mm_ranks) == ((7,), (9,))
+    rank = TargetRank(7, 9, (5,) * 11)
+    known = {(step.pseudo_query or "", loop.contexts.index.row("red-lamp-0")): rank}
+    unasked = NotingRanker()
+    answer = replace(loop, verified=known, ranker=unasked).decide(request)
+    assert answer.ranks.each() == [rank]
+    assert unasked.asked == []
+
+
+class NotingRanker:
+    """Ranks every item by its row, text ahead of photos, and notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    def target_ranks(self, queries: Sequence[str], rows: Rows) -> TargetRanks:
+        self.asked += zip(queries, rows.tolist(), strict=True)
+        fused = rows[:, None] + np.arange(11, 0, -1)
+        return TargetRanks(rows + 1, rows + 11, fused)
+
+
+def test_pseudo_queries_are_verified_against_the_ranker_and_not_the_index() -> None:
+    ranker = NotingRanker()
+    loop = teacher(NotingPolicy(), ranker=ranker)
+    answer = loop.decide(ask(*LIKED))
+    rows = [loop.contexts.index.row(item_id) for item_id in answer.item_ids]
+    assert [row for _, row in ranker.asked] == rows
+    assert [text for text, _ in ranker.asked] == [s.pseudo_query for s in answer.steps[1:]]
+    assert answer.text_ranks == tuple(row + 1 for row in rows)
+    assert answer.mm_ranks == tuple(row + 11 for row in rows)
+    assert answer.fused_ranks == tuple(tuple(range(row + 11, row, -1)) for row in rows)
+    assert [(s.text_rank, s.mm_rank) for s in answer.steps[1:]] == [(r + 1, r + 11) for r in rows]
+    assert answer.ranks.fused.shape == (2, 11)
+
+
+def test_an_answer_without_evidence_has_no_ranks() -> None:
+    answer = teacher(NotingPolicy(), ranker=NotingRanker()).decide(ask())
+    assert (answer.fused_ranks, len(answer.ranks)) == ((), 0)
 
 
 def test_an_unknown_item_in_the_history_names_the_field() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.errors import LabelError
-from adamroute.retrieval.replay import recall_surfaces, soft_labels
+from adamroute.retrieval.replay import TargetRanks, recall_surfaces, soft_labels
 from adamroute.routing.student import RoutingInput
 from adamroute.theta import Bins, Theta
 from adamroute.training.linear_fit import PENALTIES, fit_linear
@@ -22,8 +22,9 @@ def two_kinds(rows: int) -> tuple[np.ndarray, np.ndarray]:
     vectors = rng.normal(scale=0.2, size=(rows, 8)).astype(np.float32)
     vectors[:, 0] += 2 * kind - 1
     near, far = np.full(rows, 15), np.full(rows, 5000)
-    surfaces = recall_surfaces(np.where(kind, far, near), np.where(kind, near, far), BINS)
-    return vectors, soft_labels(surfaces)
+    text, mm = np.where(kind, far, near), np.where(kind, near, far)
+    ranks = TargetRanks(text, mm, np.ones((rows, 11), np.int64))
+    return vectors, soft_labels(recall_surfaces(ranks, BINS))
 
 
 def test_it_learns_which_branch_answers_which_query() -> None:

@@ -1,5 +1,6 @@
 """How hard pseudo-queries are worded: fitted on the shop's own train queries, never on kinds."""
 
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 from adamroute.catalogue.item_words import INTENTS
 from adamroute.distill.labels.paraphrase_fit import LEAST, catalogue_paraphraser, fit_paraphraser
+from adamroute.retrieval.branch_index import Rows
+from adamroute.retrieval.replay import TargetRanks
 from adamroute.teacher.paraphrase import UNMATCHED
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from tests.distill.market import market_index
@@ -77,8 +80,25 @@ def test_the_fitted_wording_reaches_the_real_difficulty() -> None:
         advance=nothing,
     )
     said = [fitted.reworded(q.text, q.kind, Random(q.text)) for q in written()]
-    encoded = index.encode(said)
-    text, mm = index.retriever.ranks(
-        encoded.text, encoded.mm, np.array([q.row for q in written()])
+    found = index.target_ranks(said, np.array([q.row for q in written()]))
+    hard = float(np.mean(np.log(found.text) + np.log(found.mm)))
+    assert hard == pytest.approx(2 * np.log(4), abs=0.5)
+
+
+class OutOfSample:
+    """A ranker to which the catalogue's own words are no help: everything ranks 24th."""
+
+    def target_ranks(self, queries: Sequence[str], rows: Rows) -> TargetRanks:
+        last = np.full(len(queries), 24)
+        assert len(rows) == len(queries)
+        return TargetRanks(last, last, np.full((len(queries), 11), 24))
+
+
+def test_difficulty_is_the_rankers_and_not_the_indexs() -> None:
+    index = market_index()
+    start = catalogue_paraphraser(index)
+    # Real queries rank fourth, written ones 24th however they are said: as easy as it goes.
+    fitted = fit_paraphraser(
+        start, OutOfSample(), written(), real(4), functional(), advance=nothing
     )
-    assert float(np.mean(np.log(text) + np.log(mm))) == pytest.approx(2 * np.log(4), abs=0.5)
+    assert fitted.hardness["functional"] < 0.1

@@ -1,17 +1,20 @@
 """Synthetic requests: seeded, spread over items and kinds, readable as a shop's own queries."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from adamroute.catalogue.folder import derived_split, read_queries
-from adamroute.catalogue.item_words import catalogue_words, words_in
+from adamroute.catalogue.item_words import INTENTS, catalogue_words, words_in
 from adamroute.catalogue.shop import Catalogue, Item, Query
 from adamroute.distill.labels.synthetic import (
+    Writer,
+    Written,
     as_queries_file,
     nothing_to_learn,
-    synthetic_requests,
 )
+from adamroute.teacher.paraphrase import VERBATIM, Paraphraser
 
 
 def catalogue(count: int = 30) -> Catalogue:
@@ -30,20 +33,36 @@ def catalogue(count: int = 30) -> Catalogue:
     )
 
 
-def requests(
-    count: int, *, seed: int = 0, split_items: bool = False, shop: Catalogue | None = None
-) -> tuple[Query, ...]:
-    shop = shop or catalogue()
-    items = shop.items
+Claims = Sequence[tuple[str, ...] | None]
+
+
+def written(
+    count: int,
+    *,
+    seed: int = 0,
+    split_items: bool = False,
+    shop: Catalogue | None = None,
+    claims: Claims | None = None,
+    wording: Paraphraser = VERBATIM,
+) -> tuple[Written, ...]:
+    """Requests over a shop in which every listing can be without its first claim."""
+    items = (shop or catalogue()).items
     words = catalogue_words(
         [i.title for i in items],
         [i.text for i in items],
         [i.category for i in items],
         [i.visual for i in items],
     )
-    return synthetic_requests(
-        [i.item_id for i in items], words, count=count, seed=seed, split_items=split_items
-    )
+    kept = claims or [w.claims[0] if w.claims else None for w in words]
+    writer = Writer([i.item_id for i in items], words, kept, wording)
+    return writer.write(count=count, seed=seed, split_items=split_items)
+
+
+def requests(
+    count: int, *, seed: int = 0, split_items: bool = False, shop: Catalogue | None = None
+) -> tuple[Query, ...]:
+    made = written(count, seed=seed, split_items=split_items, shop=shop)
+    return tuple(request.query for request in made)
 
 
 def test_a_seed_gives_one_set_of_requests_and_another_seed_another() -> None:
@@ -82,6 +101,34 @@ def test_items_too_few_to_leave_a_train_request_are_all_trained_on() -> None:
     held_out = next(i for i in map("i{}".format, range(99)) if derived_split(i) == "test")
     alone = Catalogue((replace(catalogue().items[0], item_id=held_out),))
     assert {r.split for r in requests(10, split_items=True, shop=alone)} == {"train"}
+
+
+def test_half_of_the_requests_by_use_ask_for_what_the_listing_does_not_state() -> None:
+    made = written(600)
+    by_use = [r for r in made if r.query.kind != "visual"]
+    assert not [r for r in made if r.query.kind == "visual" and r.unstated]
+    assert 0.4 < sum(r.unstated for r in by_use) / len(by_use) < 0.6
+    for request in by_use:
+        number = request.query.target_id.removeprefix("i")
+        first, second = {"gives", "soft", "light"}, {"folds", "flat", f"use{number}"}
+        said = set(words_in(request.query.text))
+        if request.unstated:  # the kept claim is the first, and no other is asked for
+            assert not said & second
+            assert said & {*first, f"number{number}", "read"}
+
+
+def test_an_item_without_a_kept_claim_is_asked_for_as_its_listing_states_it() -> None:
+    made = written(120, claims=[None] * 30)
+    assert not [r for r in made if r.unstated]
+    assert {r.query.kind for r in made} == set(INTENTS)
+
+
+def test_requests_are_said_in_other_words_as_often_as_asked() -> None:
+    hard = Paraphraser(hardness=dict.fromkeys(INTENTS, 1.0), related={"lamp": ("lantern",)})
+    plain, said = written(60), written(60, wording=hard)
+    assert any("lamp" in words_in(r.query.text) for r in plain)
+    assert not [r for r in said if "lamp" in words_in(r.query.text)]
+    assert any("lantern" in words_in(r.query.text) for r in said)
 
 
 def test_what_is_missing_is_what_would_help() -> None:

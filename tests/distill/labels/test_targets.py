@@ -1,19 +1,28 @@
 """Targets of label rows, worked by hand."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from adamroute.distill.labels.targets import shrunk, soft_target
-from adamroute.retrieval.replay import price, recall_surfaces, soft_labels
+from adamroute.retrieval.replay import TargetRanks, price, recall_surfaces, soft_labels
 from adamroute.teacher.belief import Belief, evidence_belief
 from adamroute.teacher.difficulty import Difficulty
-from adamroute.theta import Bins
+from adamroute.theta import Bins, Combine
 
 BINS = Bins(20)
 
 
+def ranks(text: list[int], mm: list[int]) -> TargetRanks:
+    """Of a split, and the branches' mean at every alpha between."""
+    alphas, ends = np.arange(11) / 10, np.array([mm, text]).T
+    fused = (1 - alphas) * ends[:, :1] + alphas * ends[:, 1:]
+    return TargetRanks(np.array(text), np.array(mm), fused)
+
+
 def test_a_rows_belief_is_the_mean_over_its_evidence() -> None:
-    belief = evidence_belief([10, 10_000], [10_000, 10], Difficulty(), BINS, 0.0)
+    belief = evidence_belief(ranks([10, 10_000], [10_000, 10]), BINS, 0.0)
     # alpha 1: (1 / (1 + (10 / 20)^2) + 1 / (1 + (10 / .5)^2)) / 2 = (.8 + .0025) / 2
     assert belief.surface[10, 0] == pytest.approx((0.8 + 1 / 401) / 2, abs=1e-5)
     assert belief.surface[5, 0] == pytest.approx(
@@ -24,10 +33,11 @@ def test_a_rows_belief_is_the_mean_over_its_evidence() -> None:
 
 
 def test_ranks_of_templates_are_matched_first() -> None:
-    matched = evidence_belief([5], [4], Difficulty(2.0, 3.0), BINS, 0.0)
-    as_is = evidence_belief([10], [12], Difficulty(), BINS, 0.0)
-    assert np.allclose(matched.surface, as_is.surface)
-    assert np.allclose(matched.votes, as_is.votes)
+    matched = Difficulty(2.0, 3.0).matched(ranks([5], [4]))
+    one, other = (evidence_belief(r, BINS, 0.0) for r in (matched, ranks([10], [12])))
+    assert np.allclose(one.surface, other.surface)
+    assert np.allclose(one.votes, other.votes)
+    assert not np.allclose(evidence_belief(ranks([5], [4]), BINS, 0.0).surface, one.surface)
 
 
 def test_shrinking_pulls_a_row_towards_what_its_kinds_let_expect() -> None:
@@ -39,10 +49,11 @@ def test_shrinking_pulls_a_row_towards_what_its_kinds_let_expect() -> None:
     assert shrunk(own, expected, 0.0).votes.tolist() == own.votes.tolist()
 
 
-def test_one_rank_pair_unshrunk_has_the_contracts_soft_label() -> None:
-    bins, lam = Bins(200), 0.6
-    own = evidence_belief([30], [7], Difficulty(), bins, lam)
-    surface = recall_surfaces(np.array([30]), np.array([7]), bins)[0]
+@pytest.mark.parametrize("combine", get_args(Combine))
+def test_one_rank_pair_unshrunk_has_the_contracts_soft_label(combine: Combine) -> None:
+    bins, lam = Bins(200, combine), 0.6
+    own = evidence_belief(ranks([30], [7]), bins, lam)
+    surface = recall_surfaces(ranks([30], [7]), bins)[0]
     label = soft_labels(surface - price(bins, lam))
     assert soft_target(own, bins, lam, 1.0) == pytest.approx(label)
 
