@@ -41,6 +41,10 @@ class Theta:
         n_text = math.floor(self.alpha * self.budget + 0.5 + 1e-9)
         return n_text, self.budget - n_text
 
+    def weight(self, combine: Combine) -> float:
+        """Alpha as it is spent: a split's is the share of whole candidates that text got."""
+        return self.alpha if combine == "fused" else self.split()[0] / self.budget
+
 
 def alpha_bin(alpha: float) -> int:
     """The bin nearest to an alpha, on or off the grid."""

@@ -169,7 +169,8 @@ class Recommender(Steps):
         with trip.stage("recall"):
             retrieved = self.retrieve(prepared, chosen.choice.theta)
             found, left = self.keep(prepared, retrieved, exclude)
-            case = self.case(prepared, found)
+            theta, source = chosen.choice.theta, chosen.choice.source
+            case = self.case(prepared, found, theta, decided=source != "static")
         graded = await trip.time("score", self._nodes.reranker.grade(case))
         best = ranked(found, graded.grades)
         items = self._items(best, SHOWN if n is None else n)

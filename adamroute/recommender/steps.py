@@ -130,10 +130,11 @@ class Steps:
             vectors = np.stack([context.text_vector for context in contexts])
             encoded = index.branches.enter([r.query for r in requests], vectors)
         parts = encode_parts(index.text_encoder, [context.profile for context in contexts])
+        spreads = index.retriever.deviations(encoded.text, encoded.mm)
         return [
-            self._prepared(context, text, mm, part)
-            for context, text, mm, part in zip(
-                contexts, encoded.text, encoded.mm, parts, strict=True
+            self._prepared(context, text, mm, part, (spread[0], spread[1]))
+            for context, text, mm, part, spread in zip(
+                contexts, encoded.text, encoded.mm, parts, spreads.tolist(), strict=True
             )
         ]
 
@@ -161,14 +162,18 @@ class Steps:
             kept &= ~gone
         return (found if kept.all() else found.take(np.flatnonzero(kept).tolist())), left
 
-    def case(self, prepared: Prepared, found: Candidates) -> Case:
-        """The candidates as a re-ranker reads them."""
-        facts, keep = self.contexts.index.facts, self.facts.attribute_filter
-        return ranking_case(found, prepared.asked, facts, attribute_filter=keep)
+    def case(
+        self, prepared: Prepared, found: Candidates, theta: Theta, *, decided: bool = True
+    ) -> Case:
+        """The candidates as a re-ranker reads them; `decided`: theta was, for this request."""
+        return ranking_case(
+            found, prepared.asked, self.contexts.index.facts, theta.weight(self.facts.combine),
+            decided=decided, attribute_filter=self.facts.attribute_filter,
+        )  # fmt: skip
 
-    def rank(self, prepared: Prepared, found: Candidates, reranker: Reranker) -> Ranked:
+    def rank(self, case: Case, reranker: Reranker) -> Ranked:
         """The candidates graded and ordered."""
-        return ranked(found, reranker.score(self.case(prepared, found)))
+        return ranked(case.candidates, reranker.score(case))
 
     def verdict(
         self, policy: Auto, confidence: float, request: Request, *, time_left: bool = True
@@ -189,11 +194,13 @@ class Steps:
         text_query: NDArray[np.float32],
         mm_query: NDArray[np.float32],
         parts: Vectors,
+        spread: tuple[float, float],
     ) -> Prepared:
         request, index = context.request, self.contexts.index
         asked = Asked(
             query=request.query,
             vector=context.text_vector,
+            spread=spread,
             profile=context.profile,
             parts=parts,
             liked=liked_items(request.history, index.row_of),

@@ -1,7 +1,8 @@
 """Five levels of fit, and the order of candidates by expected level (paper, section 3.4).
 
-`OrdinalReranker` is a proportional-odds model: one linear predictor and four rising thresholds,
-P(level <= l) = sigmoid(threshold_l - x . w). Inference is numpy; training/reranker_fit.py fits.
+`OrdinalReranker` orders by one linear fit, and grades by proportional odds of each candidate's
+share s of the request, softmax of the fits: P(grade <= l) = sigmoid(threshold_l - slope ln s).
+Inference is numpy; training/reranker_fit.py fits.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from adamroute.errors import ArtifactError
-from adamroute.reranking.features import FEATURES, Case
+from adamroute.reranking.features import FEATURES, READING, Case, with_theta
 from adamroute.retrieval.dual import Candidates
 from adamroute.stages import digest, write_text
 
@@ -55,47 +56,73 @@ def best_first(levels: Grades, found: Candidates) -> NDArray[np.int64]:
     return np.lexsort((found.rows, best, -expected_grade(levels)))
 
 
-class _RerankerFile(BaseModel):
+class Weights(BaseModel):
+    """A linear order of candidates, and how far each place says which grade."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1] = 1
     features: tuple[str, ...]
     mean: tuple[float, ...]
-    scale: tuple[float, ...]
+    scale: tuple[float, ...]  # of every feature over all candidates
     weights: tuple[float, ...]
+    slope: float  # of the log-share in the odds of a grade, above 0
     thresholds: tuple[float, float, float, float]
 
     @model_validator(mode="after")
-    def _agree(self) -> _RerankerFile:
+    def _agree(self) -> Weights:
         sizes = {len(self.features), len(self.mean), len(self.scale), len(self.weights)}
-        if self.features != FEATURES or sizes != {len(FEATURES)}:
-            raise ValueError(f"features {self.features}, this version reads {FEATURES}")
-        if any(np.diff(self.thresholds) < 0) or not all(s > 0 for s in self.scale):
-            raise ValueError("thresholds must rise and scales be above 0")
+        if len(sizes) != 1:
+            raise ValueError(f"{len(self.features)} features, wanted as many means and weights")
+        if any(np.diff(self.thresholds) < 0) or not all(s > 0 for s in (*self.scale, self.slope)):
+            raise ValueError("thresholds must rise; scales and slope be above 0")
+        return self
+
+    def parts(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[K, F]: what each feature adds to the fit of each candidate."""
+        standard = (features - np.array(self.mean)) / np.array(self.scale)
+        return np.asarray(standard * np.array(self.weights), np.float64)
+
+    def grades(self, features: NDArray[np.float64]) -> Grades:
+        """[K, 5] of the candidates of one request."""
+        return self.of_shares(log_shares(self.parts(features).sum(axis=1)))
+
+    def of_shares(self, shares: NDArray[np.float64]) -> Grades:
+        """[K, 5] of log-shares [K]."""
+        edges = (np.array(self.thresholds) - self.slope * shares[:, None]) / 2.0
+        below = 0.5 * (1.0 + np.tanh(edges))  # a stable sigmoid
+        return np.diff(np.pad(below, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
+
+
+def log_shares(fits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[K] log of the share that each candidate has of the request: fits of one request compare."""
+    from scipy.special import log_softmax
+
+    return np.asarray(log_softmax(fits), np.float64) if len(fits) else fits
+
+
+class RerankerFile(BaseModel):
+    """reranker.json: one order that reads theta, and one for requests whose theta is fixed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[2] = 2
+    reading: Weights  # of FEATURES, then those of READ times alpha
+    blind: Weights  # of FEATURES
+
+    @model_validator(mode="after")
+    def _known(self) -> RerankerFile:
+        wanted = {"reading": (*FEATURES, *READING), "blind": FEATURES}
+        for name, features in wanted.items():
+            if (found := getattr(self, name).features) != features:
+                raise ValueError(f"{name} weighs {found}, this version reads {features}")
         return self
 
 
 class OrdinalReranker:
-    """Proportional odds over standardised features."""
+    """A linear order of candidates by listwise loss, graded by proportional odds."""
 
-    def __init__(
-        self,
-        *,
-        mean: NDArray[np.float64],
-        scale: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        thresholds: NDArray[np.float64],
-    ) -> None:
-        """`mean`, `scale` and `weights` are [F], the four thresholds rise."""
-        self._file = _RerankerFile(
-            features=FEATURES,
-            mean=tuple(mean.tolist()),
-            scale=tuple(scale.tolist()),
-            weights=tuple(weights.tolist()),
-            thresholds=tuple(thresholds.tolist()),
-        )
-        self._mean, self._scale, self._weights = mean, scale, weights
-        self._thresholds = thresholds
+    def __init__(self, file: RerankerFile) -> None:
+        self._file = file
 
     @property
     def hash(self) -> str:
@@ -109,23 +136,25 @@ class OrdinalReranker:
     @property
     def weights(self) -> Mapping[str, float]:
         """Weight of every standardised feature, for a person to read."""
-        return dict(zip(FEATURES, self._weights.tolist(), strict=True))
+        return dict(zip(self._file.reading.features, self._file.reading.weights, strict=True))
 
     def score(self, case: Case) -> Grades:
-        """Level probabilities of all candidates."""
-        return self.levels(case.features)
+        """Grades of all candidates."""
+        weights, features = self._weighed(case)
+        return weights.grades(features)
 
     def contributions(self, case: Case) -> list[Mapping[str, float]]:
         """Weight times standardised feature: their sum orders the candidates."""
-        parts = (case.features - self._mean) / self._scale * self._weights
-        return [dict(zip(FEATURES, row, strict=True)) for row in parts.tolist()]
+        weights, features = self._weighed(case)
+        return [
+            dict(zip(weights.features, row, strict=True))
+            for row in weights.parts(features).tolist()
+        ]
 
-    def levels(self, features: NDArray[np.float64]) -> Grades:
-        """Level probabilities [K, 5] of [K, F] features."""
-        fit = ((features - self._mean) / self._scale) @ self._weights
-        below = 0.5 * (1.0 + np.tanh((self._thresholds - fit[:, None]) / 2.0))  # a stable sigmoid
-        edges = np.pad(below, ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
-        return np.diff(edges, axis=1)
+    def _weighed(self, case: Case) -> tuple[Weights, NDArray[np.float64]]:
+        if case.alpha is None:
+            return self._file.blind, case.features
+        return self._file.reading, with_theta(case.features, case.alpha)
 
     def save(self, folder: Path) -> None:
         """Write reranker.json into the folder."""
@@ -136,20 +165,14 @@ class OrdinalReranker:
         """Read reranker.json; ArtifactError where it is absent or of another form."""
         path = folder / RERANKER_FILE
         try:
-            read = _RerankerFile.model_validate_json(path.read_text(encoding="utf-8"))
+            return cls(RerankerFile.model_validate_json(path.read_text(encoding="utf-8")))
         except FileNotFoundError as error:
             raise ArtifactError(f"{path}: not there. Fit it: adamroute train CONFIG") from error
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise ArtifactError(
-                f"{path}: not a re-ranker of format 1 ({reason}). Fit it: adamroute train CONFIG"
+                f"{path}: not a re-ranker of format 2 ({reason}). Fit it: adamroute train CONFIG"
             ) from error
-        return cls(
-            mean=np.array(read.mean),
-            scale=np.array(read.scale),
-            weights=np.array(read.weights),
-            thresholds=np.array(read.thresholds),
-        )
 
 
 class RetrievalOrder:

@@ -107,15 +107,15 @@ class DualRetriever:
     def _spreads(self) -> tuple[Spread, Spread]:
         return Spread.of(self.text.vectors), Spread.of(self.mm.vectors)
 
+    def deviations(self, text: Vectors, mm: Vectors) -> NDArray[np.float64]:
+        """[B, 2] how far the scores of each query spread over the catalogue, text and mm."""
+        by_text, by_mm = self._spreads
+        return np.stack([by_text.deviations(text), by_mm.deviations(mm)], axis=1)
+
     def fused_queries(self, text: Vectors, mm: Vectors, alpha: float) -> Vectors:
         """[B, D + D_mm] of unit length, which rank items by alpha z(text) + (1 - alpha) z(mm)."""
-        by_text, by_mm = self._spreads
-        weighed = np.hstack(
-            [
-                text * (alpha / by_text.deviations(text))[:, None],
-                mm * ((1.0 - alpha) / by_mm.deviations(mm))[:, None],
-            ]
-        )
+        spread = self.deviations(text, mm)
+        weighed = np.hstack([text * (alpha / spread[:, :1]), mm * ((1.0 - alpha) / spread[:, 1:])])
         return np.asarray(weighed / np.linalg.norm(weighed, axis=1, keepdims=True), np.float32)
 
     def search(

@@ -36,16 +36,21 @@ class Desk:
         self.collaborative = [one.collaborative for one in prepared]
         self._steps, self._reranker = steps, reranker
         self._prepared, self._targets = prepared, targets
-        self._answers: dict[tuple[int, Combine, float, int], Served] = {}
+        self._answers: dict[tuple[int, Combine, float, int, bool], Served] = {}
 
-    def serve(self, place: int, theta: Theta, combine: Combine) -> Served:
-        """Answer request `place` with theta, spent as `combine` says."""
-        # Equal splits are equal answers, whatever alpha they came from.
-        alpha = theta.alpha if combine == "fused" else float(theta.split()[0])
-        key = (place, combine, alpha, theta.budget)
+    def serve(
+        self, place: int, theta: Theta, combine: Combine, *, decided: bool = True
+    ) -> Served:
+        """Answer request `place` with theta, spent as `combine` says.
+
+        `decided`: theta was for this request, so that the re-ranker reads it.
+        """
+        key = (place, combine, theta.weight(combine), theta.budget, decided)
         if key not in self._answers:
-            asked, steps = self._prepared[place], self._spending(combine)
-            self._answers[key] = self._timed(place, lambda: steps.retrieve(asked, theta))
+            steps, asked = self._spending(combine), self._prepared[place]
+            self._answers[key] = self._timed(
+                steps, place, lambda: steps.retrieve(asked, theta), theta, decided
+            )
         return self._answers[key]
 
     def _spending(self, combine: Combine) -> Steps:
@@ -57,29 +62,44 @@ class Desk:
         `origin` is what found the rows; without it, each is taken as found by the branches that
         have it among their first len(rows), and by both where neither has.
         """
-        return self._timed(place, lambda: self._named(place, rows, origin))
+        return self._timed(
+            self._steps, place, lambda: self._named(place, rows, origin), _half(rows), False
+        )
 
     def judge(self, place: int, rows: Rows) -> NDArray[np.float64]:
         """[M] expected grade of each of the rows for request `place`, looks and all."""
         found = self._named(place, rows, "both")
-        grades = self._steps.rank(self._prepared[place], found, self._reranker).expected
+        case = self._steps.case(self._prepared[place], found, _half(rows), decided=False)
+        grades = self._steps.rank(case, self._reranker).expected
         at = {row: k for k, row in enumerate(found.rows.tolist())}
         return grades[[at[row] for row in rows.tolist()]]
 
     def _named(self, place: int, rows: Rows, origin: Origin | None) -> Candidates:
         asked = self._prepared[place]
         wider = replace(asked, collaborative=(*rows.tolist(), *asked.collaborative))
-        found = self._spending("split").retrieve(wider, Theta(0.5, 2 * len(rows)))
+        found = self._spending("split").retrieve(wider, _half(rows))
         return _only(found, rows, frozenset(asked.collaborative), origin)
 
-    def _timed(self, place: int, find: Callable[[], Candidates]) -> Served:
+    def _timed(
+        self,
+        steps: Steps,
+        place: int,
+        find: Callable[[], Candidates],
+        theta: Theta,
+        decided: bool,
+    ) -> Served:
         start, asked = time.perf_counter(), self._prepared[place]
         found = find()
-        kept, _ = self._steps.keep(asked, found)
-        ranked = self._steps.rank(asked, kept, self._reranker)
+        kept, _ = steps.keep(asked, found)
+        ranked = steps.rank(steps.case(asked, kept, theta, decided=decided), self._reranker)
         ms = (time.perf_counter() - start) * 1000.0
         rank = _rank(ranked.expected, kept.rows, int(self._targets[place]))
         return Served(rank, found.routed, ms)
+
+
+def _half(rows: Rows) -> Theta:
+    """Wide enough for both branches to find as many."""
+    return Theta(0.5, 2 * len(rows))
 
 
 def _rank(values: NDArray[np.float64], rows: NDArray[np.int64], target: int) -> float:

@@ -78,11 +78,13 @@ def split(
     refitted: Callable[[int], Array] | None = None,
     costs: Mapping[str, Array] = FREE,
     combine: Combine | None = None,
+    decided: bool = True,
 ) -> Answers:
     """A router that chooses alpha: alphas and budgets [D, B].
 
     `refitted` gives the alphas [B] it would use at another K; without it, it keeps its own. What
-    an alpha means is the run's, or `combine`.
+    an alpha means is the run's, or `combine`. `decided`: whether alphas say something of their
+    requests, so that the re-ranker reads them.
     """
     known, n = bench.known, len(bench.known)
     way = combine or bench.constants.combine
@@ -93,7 +95,7 @@ def split(
 
     def serve(desk: Desk, draw: int, place: int) -> Served:
         theta = Theta(float(alphas[draw, place]), int(budgets[draw, place]))
-        return desk.serve(place, theta, way)
+        return desk.serve(place, theta, way, decided=decided)
 
     hits = hits_at(alphas, budgets, known.ranks, way)
     worst = hits_at(alphas, budgets, known.worst, way)

@@ -123,7 +123,12 @@ class ServedParts:
     student: Student | None
 
     def ranker(
-        self, encoded: Encoded, prepared: Sequence[Prepared], thetas: Sequence[Theta]
+        self,
+        encoded: Encoded,
+        prepared: Sequence[Prepared],
+        thetas: Sequence[Theta],
+        *,
+        decided: bool = True,
     ) -> Ranker:
         """The served path, each prepared request under its theta."""
         known = {
@@ -136,7 +141,8 @@ class ServedParts:
                 request.query, theta, among, asked.collaborative, self.steps.facts.combine
             )
             kept, _ = self.steps.keep(asked, found)
-            return kept.rows, self.steps.rank(asked, kept, self.reranker).expected
+            case = self.steps.case(asked, kept, theta, decided=decided)
+            return kept.rows, self.steps.rank(case, self.reranker).expected
 
         return rank
 
@@ -215,21 +221,23 @@ def _served(
     vectors = encoded.of([request.query for request in asked]) if asked else None
     prepared = served.steps.prepare(asked, vectors)
 
-    def fixed(thetas: Sequence[Theta]) -> Contender:
-        return _always(served.ranker(encoded, prepared, thetas))
+    def fixed(theta: Theta) -> Contender:
+        thetas = [theta] * len(asked)
+        return _always(served.ranker(encoded, prepared, thetas, decided=False))
 
     def taught(_: int) -> Ranker:
         answers = served.teacher.decide_many(asked)
         return served.ranker(encoded, prepared, [answer.theta for answer in answers])
 
     rows = {
-        "half_scored": fixed([half] * len(asked)),
-        "static_scored": fixed([served.static] * len(asked)),
+        "half_scored": fixed(half),
+        "static_scored": fixed(served.static),
         "teacher_scored": Contender(taught, served.teacher.policy.name != "evidence"),
     }
     if served.student is not None:
         said = [served.student.predict([one.context.routing])[0] for one in prepared]
-        rows["student_scored"] = fixed([prediction.theta for prediction in said])
+        thetas = [prediction.theta for prediction in said]
+        rows["student_scored"] = _always(served.ranker(encoded, prepared, thetas))
     return rows
 
 

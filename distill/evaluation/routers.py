@@ -55,53 +55,55 @@ class RouterEntry:
         return self.marker != "o"
 
 
-def _refitted(
-    bench: Bench, alphas: Callable[[int], Array], combine: Combine | None = None
-) -> Answers:
+def _refitted(bench: Bench, alphas: Callable[[int], Array]) -> Answers:
     """A router whose alpha is chosen anew for every K."""
     paid = np.full((1, len(bench)), float(bench.budget))
-    return split(bench, alphas(bench.budget)[None], paid, refitted=alphas, combine=combine)
+    return split(bench, alphas(bench.budget)[None], paid, refitted=alphas)
+
+
+def _one_for_all(bench: Bench, alpha: Callable[[int], float], combine: Combine) -> Answers:
+    """One alpha for all requests, by K."""
+    paid = np.full((1, len(bench)), float(bench.budget))
+
+    def at(k: int) -> Array:
+        return np.full(len(bench), alpha(k))
+
+    own = at(bench.budget)[None]
+    return split(bench, own, paid, refitted=at, combine=combine, decided=False)
 
 
 def by_thetas(
     bench: Bench,
     thetas: Sequence[Theta],
     costs: Mapping[str, Array] = FREE,
-    combine: Combine | None = None,
 ) -> Answers:
     """A router that keeps its alpha at every K."""
     alphas = np.array([[theta.alpha for theta in thetas]])
     budgets = np.array([[float(theta.budget) for theta in thetas]])
-    return split(bench, alphas, budgets, costs=costs, combine=combine)
+    return split(bench, alphas, budgets, costs=costs)
 
 
 def _fixed(alpha: float, combine: Combine = "split") -> Choose:
     """One alpha for all requests, at the K that all baselines pay."""
 
-    def choose(bench: Bench) -> Answers:
-        return _refitted(bench, lambda _: np.full(len(bench), alpha), combine)
-
-    return choose
+    return lambda bench: _one_for_all(bench, lambda _: alpha, combine)
 
 
 def _best_fixed(combine: Combine) -> Choose:
     """The one alpha that recalls most on train and calibration, anew for every K."""
 
-    def choose(bench: Bench) -> Answers:
-        def at(k: int) -> Array:
-            return np.full(len(bench), static_alpha(bench.fit, k, combine))
-
-        return _refitted(bench, at, combine)
-
-    return choose
+    return lambda bench: _one_for_all(
+        bench, lambda k: static_alpha(bench.fit, k, combine), combine
+    )
 
 
 def _blind(alpha: float) -> Choose:
     """As the paper's rows without routing: K = min(800, tau)."""
 
     def choose(bench: Bench) -> Answers:
-        theta = Theta(alpha, min(BLIND_BUDGET, bench.constants.tau))
-        return by_thetas(bench, [theta] * len(bench), combine="split")
+        size = (1, len(bench))
+        budgets = np.full(size, float(min(BLIND_BUDGET, bench.constants.tau)))
+        return split(bench, np.full(size, alpha), budgets, combine="split", decided=False)
 
     return choose
 
@@ -116,7 +118,8 @@ def _kind_known(bench: Bench) -> Answers:
 
 
 def _random(bench: Bench) -> Answers:
-    return split(bench, bench.random, np.full(bench.random.shape, float(bench.budget)))
+    budgets = np.full(bench.random.shape, float(bench.budget))
+    return split(bench, bench.random, budgets, decided=False)
 
 
 def _oracle(bench: Bench) -> Answers:
@@ -186,7 +189,7 @@ def _judged_fusion(bench: Bench) -> Answers:
     start = time.perf_counter()
     weights = judged_weights(bench.known, bench.desk({}).judge)
     paid, costs = np.full((1, len(bench)), float(bench.budget)), _spread(bench, start)
-    return split(bench, weights[None], paid, costs=costs, combine="fused")
+    return split(bench, weights[None], paid, costs=costs, combine="fused", decided=False)
 
 
 def _spread(bench: Bench, start: float) -> dict[str, Array]:
