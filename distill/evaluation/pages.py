@@ -134,7 +134,7 @@ def evidence(report: Report) -> str:
             "shoppers may differ; twenty judged queries would tell (`adamroute judge`)."
         )
     learned = (
-        "logged queries of other users" if report.calibrated_on == "outcomes"
+        "those of other users" if report.learned == "real"
         else "requests written from the catalogue alone"
     )  # fmt: skip
     return (

@@ -87,6 +87,7 @@ class Report(Heading):
     teacher_policy: str
     calibrated_on: Literal["outcomes", "synthetic"]
     asked: Asked  # whose requests these are
+    learned: Asked  # whose the router learned from: real ones where the train split has any
     out_of_sample: bool  # off: written requests were ranked by parts fitted on their items
     combine: Combine  # how the run spends a budget
     trust: Amount  # in the evidence, 0 to 1: how far alpha may leave .5
