@@ -30,12 +30,14 @@ from adamroute.teacher.constants import TeacherFile
 from adamroute.teacher.context import Context, Contexts
 from adamroute.theta import ALPHAS, Theta
 from tests.distill.market import market_index
+from tests.leanings import AS_MEAN
 
 N, B, D = 150, 40, 6
 INTENTS = ("functional", "mixed", "visual")
 CONSTANTS = TeacherFile(
-    combine="split", trust=1.0, tau=80, lam=0.1, static_alpha=0.5, static_budget=40, time="none"
-)
+    combine="split", leaning=AS_MEAN, tau=80, lam=0.1, static_alpha=0.5, static_budget=40,
+    time="none",
+)  # fmt: skip
 FUSED = CONSTANTS.model_copy(update={"combine": "fused"})
 
 

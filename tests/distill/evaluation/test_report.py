@@ -268,7 +268,7 @@ def test_an_alpha_is_told_as_what_the_run_means_by_it(
     for constants, word in ((CONSTANTS, "An alpha here is a share"), (FUSED, "is a weight")):
         home = tmp_path / constants.combine
         report = write(replace(measured_world(), constants=constants), home, config, shop)
-        assert (report.combine, report.trust) == (constants.combine, 1.0)
+        assert (report.combine, report.reach) == (constants.combine, 0.5)
         assert word in (home / "report.md").read_text()
 
 

@@ -15,13 +15,13 @@ from adamroute.distill.evaluation.learned import load_learned
 from adamroute.distill.evaluation.report import measure_run, run_report
 from adamroute.distill.evaluation.schema import Report
 from adamroute.errors import ArtifactError, ConfigError, LabelError
+from adamroute.leaning import reach_with
 from adamroute.pipeline import RERANKER
 from adamroute.progress import SILENT, Progress
 from adamroute.retrieval.ranks import load_ranks
 from adamroute.retrieval.replay import recalled
 from adamroute.stages import read_manifest
 from adamroute.teacher.constants import read_teacher_file
-from adamroute.teacher.trust import trust_in
 from adamroute.theta import Theta
 from adamroute.training.reranker_fit import run_reranker
 
@@ -78,8 +78,8 @@ def test_a_run_says_what_its_numbers_stand_on_and_how_far_written_requests_lie(
     report, shop = report_of(folder), read_shop(tiny_run.shop)
     assert (report.asked, report.learned, report.out_of_sample) == ("real", "real", True)
     constants = read_teacher_file(tiny_run.stage("labels"))
-    assert (report.combine, report.trust) == (constants.combine, constants.trust)
-    assert report.trust == trust_in(len(shop.split("train")))
+    assert (report.combine, report.reach) == (constants.combine, constants.leaning.reach)
+    assert report.reach == reach_with(len(shop.split("train")))
     ranks = tiny_run.stage("ranks")
     written, real = (
         load_ranks(ranks, queries)

@@ -14,11 +14,11 @@ from adamroute.catalogue.shop import Catalogue, Item, Shop
 from adamroute.config import Config
 from adamroute.distill.labels.basis import ENOUGH, fit_constants
 from adamroute.errors import LabelError
+from adamroute.leaning import reach_with
 from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.replay import TargetRanks, recall_surfaces
 from adamroute.teacher.constants import TeacherFile
 from adamroute.teacher.intent_model import IntentModel, KnownIntents
-from adamroute.teacher.trust import trust_in
 from adamroute.theta import ALPHAS, Bins, Combine
 
 N = 100  # items, so the budgets are 20, 40 and 80
@@ -108,16 +108,16 @@ def test_a_hundred_real_queries_decide_and_fewer_leave_it_to_the_written_ones() 
     assert fitted(NOBODY, few)[0].combine == "split"  # nothing was written
 
 
-def test_trust_grows_with_real_queries_and_lets_the_static_prior_further_away_from_half() -> None:
-    # Every item is the text branch's first and beyond reach otherwise: all votes are for alpha 1,
-    # bin 10, and are drawn to bin 5 + 5 trust, which is one of the two beside it.
+def test_reach_grows_with_real_queries_and_lets_the_static_prior_further_away_from_half() -> None:
+    # Every item is the text branch's first and beyond reach otherwise: all votes are for alpha 1.
     alone = fitted(asked(120, 1, FAR, TEXT_ALONE))[0]
     logged = fitted(asked(120, 1, FAR, TEXT_ALONE), asked(90, 1, FAR, TEXT_ALONE))[0]
     assert alone.combine == logged.combine == "fused"
-    assert (alone.trust, logged.trust) == (trust_in(0), trust_in(90))
-    for found in (alone, logged):
-        assert found.static_alpha == round(5 + 5 * found.trust) / 10
-    assert 0.5 < alone.static_alpha < logged.static_alpha == 1.0
+    for found, real in ((alone, 0), (logged, 90)):
+        assert found.leaning.scale == pytest.approx(0.5, abs=0.01)
+        assert found.leaning.reach == reach_with(real)
+        assert found.static_alpha == round(10 * (0.5 + found.leaning.reach)) / 10
+    assert 0.5 < alone.static_alpha < logged.static_alpha
 
 
 def test_what_serves_a_kind_is_unknown_where_few_requests_of_it_were_written() -> None:

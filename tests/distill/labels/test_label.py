@@ -22,12 +22,12 @@ from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.distill.labels.targets import soft_target
 from adamroute.errors import ArtifactError, LabelError
+from adamroute.leaning import reach_with
 from adamroute.retrieval.replay import TargetRanks
 from adamroute.stages import Arrays, Pieces, Record, read_manifest
 from adamroute.store import ProfileStore
 from adamroute.teacher.belief import evidence_belief
 from adamroute.teacher.constants import TARGETS_FILE, read_teacher_file
-from adamroute.teacher.trust import trust_in
 from tests.conftest import ROOT
 from tests.distill.market import label_market, market_config, market_index, market_shop
 
@@ -98,20 +98,20 @@ def test_soft_labels_lie_beside_the_rows_and_sum_to_one(whole: Config) -> None:
     assert surfaces.max() <= 1.0
 
 
-def test_a_target_is_the_rows_own_belief_drawn_to_half_as_far_as_evidence_falls_short(
+def test_a_target_is_the_rows_own_belief_and_its_theta_goes_as_far_as_evidence_reaches(
     tmp_path: Path,
 ) -> None:
     config = label(tmp_path, teacher=0.0, shrink=0.0)
     constants = read_teacher_file(config.stage("labels"))
     bins, lam = constants.bins, constants.lam
-    assert constants.trust == trust_in(TRAIN) < 1.0
+    assert constants.leaning.reach == reach_with(TRAIN) < 0.5
     with np.load(config.stage("labels") / TARGETS_FILE) as targets:
         soft = targets["soft"]
     for row, target in zip(rows_of(config), soft, strict=True):
         ranks = (np.array(row[f"{name}_ranks"]) for name in ("text", "mm", "fused"))
-        own = evidence_belief(TargetRanks(*ranks), bins, lam).trusted(constants.trust)
+        own = evidence_belief(TargetRanks(*ranks), bins, lam)
         assert target == pytest.approx(soft_target(own, bins, lam, config.labels.sharpness))
-        assert row["theta"] == asdict(own.theta(bins, lam))
+        assert row["theta"] == asdict(own.theta(bins, lam, constants.leaning))
 
 
 def test_a_trace_row_is_written_for_every_step_of_every_round(whole: Config) -> None:
@@ -179,7 +179,7 @@ def test_a_shop_of_items_alone_is_labelled_by_synthetic_requests(tmp_path: Path)
     assert [row["request_id"] for row in rows] == [q.query_id for q in splits["train"]]
     assert sum(map(len, splits.values())) == 60
     assert not {q.target_id for q in splits["train"]} & {q.target_id for q in splits["test"]}
-    assert read_teacher_file(labels).trust == trust_in(0) < 1.0
+    assert read_teacher_file(labels).leaning.reach == reach_with(0)
 
 
 def test_the_manifest_records_what_later_stages_and_readers_need(whole: Config) -> None:
@@ -187,7 +187,7 @@ def test_the_manifest_records_what_later_stages_and_readers_need(whole: Config) 
     assert counts["rows"] == {"teacher": TRAIN, "outcome": TRAIN, "synthetic": 60}
     assert len(counts["snapshots"]) == len(set(counts["snapshots"])) == 2
     assert counts["combine"] in ("fused", "split")
-    assert counts["trust"] == trust_in(TRAIN)
+    assert counts["reach"] == reach_with(TRAIN)
     assert counts["no_evidence"] == 0
     assert {"lambda", "tau", "static", "median_ranks", "fallbacks"} <= counts.keys()
 

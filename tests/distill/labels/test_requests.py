@@ -17,6 +17,7 @@ from adamroute.config import Config
 from adamroute.distill.labels.requests import write_ranks
 from adamroute.distill.labels.synthetic import Writer, Written
 from adamroute.encoders.query_adapter import QueryAdapter
+from adamroute.leaning import reach_with
 from adamroute.pipeline import RANKS
 from adamroute.progress import SILENT
 from adamroute.retrieval.cross_fit import FOLDER, CrossFitted, FoldParts, load_folds
@@ -25,7 +26,6 @@ from adamroute.retrieval.replay import TargetRanks
 from adamroute.stages import read_manifest
 from adamroute.teacher.constants import read_teacher_file
 from adamroute.teacher.paraphrase import load_paraphraser
-from adamroute.teacher.trust import trust_in
 from tests.distill.market import (
     label_market,
     market_config,
@@ -172,4 +172,5 @@ def test_twenty_judged_queries_are_outcomes_like_any_and_raise_trust_by_their_nu
     counts = label_market(config, shop, INDEX).counts
     assert counts["rows"] == {"teacher": len(train), "outcome": len(train), "synthetic": 60}
     assert counts["no_evidence"] == len(train)  # nobody's history is known
-    assert trust_in(0) < read_teacher_file(config.stage("labels")).trust == trust_in(len(train))
+    reach = read_teacher_file(config.stage("labels")).leaning.reach
+    assert reach_with(0) < reach == reach_with(len(train))
