@@ -38,6 +38,7 @@ from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.search_index import Branches, SearchIndex, read_branches, read_items
 from adamroute.routing.confidence import Calibration, load_calibration
 from adamroute.routing.linear_student import LinearStudent
+from adamroute.routing.student import Student
 from adamroute.stages import Manifest, read_manifest, verified
 from adamroute.store import ProfileStore, Snapshot, shared_store
 from adamroute.teacher.constants import (
@@ -50,6 +51,7 @@ from adamroute.teacher.constants import (
 from adamroute.teacher.context import Contexts
 from adamroute.teacher.evidence_policy import EvidencePolicy
 from adamroute.teacher.intent_model import IntentModel, load_intent_model
+from adamroute.teacher.intent_student import IntentStudent
 from adamroute.teacher.llm_policy import LlmPolicy
 from adamroute.teacher.llm_views import Listings
 from adamroute.teacher.loop import Ranker, Teacher
@@ -59,7 +61,6 @@ from adamroute.theta import Theta
 
 if TYPE_CHECKING:
     from adamroute.encoders.qwen_vl import Qwen3VLEncoder
-    from adamroute.routing.lora_student import LoraStudent
 
 
 def load_text_encoder(encoders: EncoderConfig) -> TextEncoder:
@@ -180,7 +181,7 @@ def evidence_policy(
         lam=constants.lam,
         strength=config.prior_strength,
         collaborative=config.collaborative_share,
-        trust=constants.trust,
+        leaning=constants.leaning,
     )
 
 
@@ -272,16 +273,28 @@ def load_teacher(
     return build_teacher(constants, config.teacher, index, snapshot, policy, ranker=ranker)
 
 
-def load_student(config: Config) -> LoraStudent:
-    """The trained student. ArtifactError where it is not there or of another template."""
-    from adamroute.routing.lora_student import LoraStudent
+def load_student(config: Config) -> Student:
+    """The student that serves. ArtifactError where it is not there or of another template."""
+    match config.student.kind:
+        case "linear":
+            return load_linear_student(config)
+        case "intent":
+            return load_intent_student(config.stage("labels"))
+        case "lora":
+            from adamroute.routing.lora_student import LoraStudent
 
-    return LoraStudent.load(config.stage("student"))
+            return LoraStudent.load(config.stage("student"))
 
 
 def load_linear_student(config: Config) -> LinearStudent:
-    """The student's baseline, fitted on the same labels."""
+    """Fitted on the same labels, whoever serves."""
     return LinearStudent.load(config.stage("student"))
+
+
+def load_intent_student(labels: Path) -> IntentStudent:
+    """The teacher's prior of a finished label stage."""
+    constants, intents = read_teacher_file(labels), load_intent_model(labels / INTENT_FILE)
+    return IntentStudent(intents, constants.bins, constants.lam, constants.leaning)
 
 
 def load_reranker(config: Config) -> Reranker:
@@ -352,6 +365,7 @@ def check_run(config: Config) -> Facts:
         standing=fitted.standing(config.calibration.on_uncertified),
         calibrated_on=fitted.calibrated_on,
         versions=Versions(**hashes),
+        reads_vectors=config.student.kind != "lora",
         augmentation=config.retrieval.augmentation,
         attribute_filter=config.reranker.attribute_filter,
         combine=constants.combine,

@@ -59,7 +59,7 @@ def label(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
 
 @app.command()
 def train(config: ConfigPath, shop: ShopDir = None, out: OutDir = None) -> None:
-    """Train the LoRA student, its linear baseline and the re-ranker: student/, reranker/."""
+    """Train the student and the re-ranker: student/, reranker/."""
     _write("train", _train, _load(config, shop, out))
 
 

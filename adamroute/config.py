@@ -179,6 +179,11 @@ class LabelConfig(Section):
 
 
 class StudentConfig(Section):
+    """Which student serves. A cheaper one is not worse where it was measured (EXPERIMENTS.md)."""
+
+    # linear: ridge on E_txt of the query; intent: the teacher's prior; lora: a small language
+    # model that also reads the profile, trained for minutes, the keys below it.
+    kind: Literal["linear", "intent", "lora"] = "linear"
     backbone: str = "smollm2"  # the packaged SmolLM2-135M-Instruct, or a hub id / folder
     layers: Positive = 10  # first layers kept
     rank: Positive = 8
@@ -401,12 +406,14 @@ class Config(Section):
     def _choices(self) -> dict[str, bool]:
         """Keys that other keys may switch off, and whether they are."""
         encoders, kind = self.encoders, self.reranker.kind
+        of_lora = StudentConfig.model_fields.keys() - {"kind", "shuffle_labels"}
         qwen_text, qwen_photo = encoders.text == "qwen3", encoders.multimodal == "qwen3-vl"
         return {
             "encoders.text_model": not qwen_text,
             "encoders.multimodal_model": not qwen_photo,
             "encoders.dtype": not (qwen_text or qwen_photo),
             "encoders.align": qwen_photo,
+            **{f"student.{key}": self.student.kind != "lora" for key in sorted(of_lora)},
             "profiler.llm": self.profiler.kind != "llm",
             "teacher.llm": self.teacher.policy != "llm",
             "reranker.llm": kind != "llm",

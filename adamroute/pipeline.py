@@ -49,8 +49,11 @@ def _encoders(config: Config) -> str:
     )
 
 
-def _backbone(config: Config) -> str:
+def _backbone(config: Config) -> str | None:
     from adamroute.routing import backbone, smollm
+
+    if config.student.kind != "lora":
+        return None
 
     name = config.student.backbone
     return smollm.SHA256 if name == backbone.PACKAGED else _weights(name)
@@ -123,12 +126,12 @@ RANKS = Stage(  # of all splits, so that the folds of a report share them
 LABEL = Stage(
     "label", "labels", "label",
     (BUILD, RANKS, *_SHOP, TEACHER),
-    (*_TAU, "labels", "teacher", "retrieval.combine", "fold"), recipe=4,
+    (*_TAU, "labels", "teacher", "retrieval.combine", "fold"), recipe=5,
 )  # fmt: skip
 TRAIN = Stage(
     "train", "student", "train",
     (BUILD, RANKS, LABEL, *_SHOP, BACKBONE),
-    ("student", "threads", "routing.tau", "routing.epsilon", *_DRAWN), recipe=2,
+    ("student", "threads", "routing.tau", "routing.epsilon", *_DRAWN), recipe=3,
 )  # fmt: skip
 RERANKER = Stage(
     "reranker", "reranker", "train",

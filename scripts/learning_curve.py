@@ -73,14 +73,16 @@ class Curve:
         basis = Basis(logged, outcomes, self.written, self.templates, intents, constants, VERBATIM)
         bins, lam, known = constants.bins, constants.lam, self.known
         prior = [
-            intents.prior(kinds).trusted(constants.trust).theta(bins, lam).alpha
+            intents.prior(kinds).theta(bins, lam, constants.leaning).alpha
             for kinds in intents.kinds(known.text_vectors)
         ]
         labels = assemble(self.config.labels, shop, self.index, basis, ())
         vectors = np.concatenate([outcomes.text_vectors, self.templates.text_vectors])
         users = [row.user_id for row in labels.rows]
         weights = np.array([row.weight for row in labels.rows])
-        student = fit_linear(vectors, labels.soft, weights, users, bins).student
+        student = fit_linear(
+            vectors, labels.soft, weights, users, bins, constants.leaning.reach
+        ).student
         asked = [RoutingInput("", PreferenceProfile(), vector) for vector in known.text_vectors]
         said = [answer.theta.alpha for answer in student.predict(asked)]
         return _recall(known, prior, bins.combine), _recall(known, said, bins.combine)

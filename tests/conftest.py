@@ -37,7 +37,7 @@ def tiny_config(folder: Path) -> Config:
             "routing": {"tau": 80, "mean_budget": 40},
             "encoders": {"align": {"seeds": 1, "epochs": 4, "hidden": 32, "dimensions": 16}},
             "labels": {"synthetic_requests": 60},
-            "student": {"layers": 2, "steps": 6},
+            "student": {"kind": "lora", "layers": 2, "steps": 6},
             "serve": {"port": 0},
         }
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adamroute.assembly import load_index, load_teacher
+from adamroute.assembly import load_index, load_student, load_teacher
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import known_queries, outcome_source
 from adamroute.catalogue.shop import Shop
@@ -14,7 +14,6 @@ from adamroute.progress import Progress
 from adamroute.retrieval.ranks import load_ranks
 from adamroute.retrieval.replay import price, recall_surfaces, regrets, soft_labels
 from adamroute.routing.confidence import CALIBRATION_FILE
-from adamroute.routing.lora_student import LoraStudent
 from adamroute.stages import Counts, Manifest, Work, write_text
 from adamroute.teacher.constants import REPLIES_FILE, read_teacher_file
 from adamroute.training.calibration_fit import NO_ROWS, CalibrationRows, fit_calibration
@@ -53,7 +52,7 @@ def _ask_both(config: Config, shop: Shop, progress: Progress) -> CalibrationRows
     labels, ranks = config.stage("labels"), config.stage("ranks")
     constants = read_teacher_file(labels)
     teacher = load_teacher(labels, index, config, config.out / REPLIES_FILE)
-    student = LoraStudent.load(config.stage("student"))
+    student = load_student(config)
     known = load_ranks(ranks, queries)
     requests = [shop.request(query) for query in queries]
     predictions = []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.errors import LabelError
-from adamroute.routing.linear_student import LinearStudent
+from adamroute.leaning import Leaning
+from adamroute.routing.linear_student import LinearStudent, alpha_probs
 from adamroute.theta import Bins
 
 PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -32,8 +33,9 @@ def fit_linear(
     weights: NDArray[np.float64],
     user_ids: Sequence[str],
     bins: Bins,
+    reach: float,
 ) -> LinearFit:
-    """Ridge from E_txt(query) [R, D] to the soft labels [R, A, K].
+    """Ridge from E_txt(query) [R, D] to the soft labels [R, A, K]; `reach` as in Leaning.
 
     On real outcomes this recalls more than ridge on their logarithm, whose least squares is ruled
     by how bad the worst bins are: +.025 against +.018 above static (EXPERIMENTS.md).
@@ -53,7 +55,10 @@ def fit_linear(
         f"{penalty:g}. Give the shop queries of more users, or more items"
     )
     reason = unchosen if len(set(user_ids)) < 2 else None
-    return LinearFit(LinearStudent(coefficients, intercept, bins), penalty, errors, reason)
+    student = LinearStudent(coefficients, intercept, bins, Leaning(scale=1.0, reach=reach))
+    usual = np.array([alpha_probs(scores) for scores in student.scores(vectors)])
+    student = replace(student, leaning=Leaning.of(usual, reach))
+    return LinearFit(student, penalty, errors, reason)
 
 
 def _error(

@@ -1,29 +1,32 @@
-"""The train stage: labels to both students, into one sealed folder.
+"""The train stage: labels to students, into one sealed folder.
 
-student/ holds adapter/ (PEFT), student.json (bins, backbone, template), linear.npz and
-metrics.json; what the run logged lies in W&B's own folder beside the stages.
+student/ holds linear.npz, metrics.json, and of a LoRA student adapter/ (PEFT) and student.json
+(bins, backbone, template); what the run logged lies in W&B's own folder beside the stages.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from adamroute.assembly import load_index
+from adamroute.assembly import load_index, load_intent_student
 from adamroute.catalogue.folds import open_shop
 from adamroute.catalogue.known_queries import synthetic_queries
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
+from adamroute.leaning import Leaning
 from adamroute.pipeline import BUILD, LABEL, TRAIN, lacking
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import load_ranks
 from adamroute.routing.backbone import load_backbone
-from adamroute.routing.lora_student import LoraStudent, StudentFile, write_student
+from adamroute.routing.lora_student import LoraStudent, StudentFile, save_adapter, write_student
+from adamroute.routing.student import RoutingInput, Student
 from adamroute.routing.student_prompt import prompt_version
 from adamroute.stages import Counts, Manifest, Work, write_text
 from adamroute.teacher.constants import read_teacher_file
@@ -35,10 +38,11 @@ from adamroute.training.lora_fit import LoraRun, train_lora
 from adamroute.training.tracking import Tracker, check_wandb, tracked
 
 METRICS = "metrics.json"
+USUAL_ROWS = 128  # that tell what a LoRA student usually says; more cost seconds
 
 
 def run_train(config: Config, progress: Progress) -> Manifest:
-    """Train and store both students, or return at once what equal inputs already made."""
+    """Train and store the students, or return at once what equal inputs already made."""
     check_wandb(config.wandb)
 
     def make(work: Work) -> Counts:
@@ -52,28 +56,36 @@ def run_train(config: Config, progress: Progress) -> Manifest:
 
 def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Counts:
     index = load_index(config.stage("index"))
-    bins = read_teacher_file(config.stage("labels")).bins
+    constants = read_teacher_file(config.stage("labels"))
+    bins = constants.bins
     rows = load_training_set(config.stage("labels"), bins)
     if config.student.shuffle_labels:
         rows = rows.with_shuffled_labels(np.random.default_rng(config.seed))
     shop, ranks = open_shop(config), config.stage("ranks")
     vectors = _query_vectors(rows, shop, ranks)
     held = known_outcomes(shop, ranks, index, bins)
-    linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins)
+    reach = constants.leaning.reach
+    linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins, reach)
     linear.student.save(folder)
-    lora, student = _train_lora(config, folder, rows, bins, run=run, progress=progress)
-    found = {
-        "linear": measure(linear.student, held, config.routing.epsilon),
-        "lora": measure(student, held, config.routing.epsilon),
-    }
+    students: list[Student] = [linear.student]
+    lora = None
+    if config.student.kind == "lora":
+        lora, student = _train_lora(
+            config, folder, rows, bins, reach=reach, run=run, progress=progress
+        )
+        students.append(student)
+    elif config.student.kind == "intent":
+        students.append(load_intent_student(config.stage("labels")))
+    found = {one.name: measure(one, held, config.routing.epsilon) for one in students}
     for name, values in found.items():
         run.log({f"heldout/{name}_{key}": value for key, value in values.items()})
         progress.note(f"{name} student, held-out users: {_line(values)}")
-    run.summarise({"heldout_rows": len(held), **lora.counts})
+    trained: Counts = {"rows": len(rows)} if lora is None else lora.counts
+    counts = {"kind": config.student.kind, "heldout_rows": len(held), **trained}
+    run.summarise(counts)
     write_text(folder / METRICS, _metrics(found, linear, lora))
     return {
-        **lora.counts,
-        "heldout_rows": len(held),
+        **counts,
         "shuffled": config.student.shuffle_labels,
         **lacking(TRAIN, linear.reason, progress),
     }
@@ -94,6 +106,7 @@ def _train_lora(
     rows: TrainingSet,
     bins: Bins,
     *,
+    reach: float,
     run: Tracker,
     progress: Progress,
 ) -> tuple[LoraRun, LoraStudent]:
@@ -110,7 +123,13 @@ def _train_lora(
             advance=advance,
             report_to=run.report_to,
         )
+    save_adapter(folder, lora.model)
+    merged = lora.model.merge_and_unload()
+    untold = Leaning(scale=1.0, reach=reach)
+    student = LoraStudent.of(backbone, merged, wanted.max_tokens, bins, lora.tokens, untold)
+    student = replace(student, leaning=_leaning(student, rows, reach, config.seed))
     facts = StudentFile(
+        leaning=student.leaning,
         backbone=wanted.backbone,
         layers=wanted.layers,
         max_tokens=wanted.max_tokens,
@@ -120,16 +139,25 @@ def _train_lora(
         prompt=prompt_version(),
         weights=backbone.weights,
     )
-    write_student(folder, lora.model, facts)
-    merged = lora.model.merge_and_unload()
-    return lora, LoraStudent.of(backbone, merged, wanted.max_tokens, bins, lora.tokens)
+    write_student(folder, facts)
+    return lora, student
 
 
-def _metrics(found: Mapping[str, Mapping[str, float]], linear: LinearFit, lora: LoraRun) -> str:
+def _leaning(student: LoraStudent, rows: TrainingSet, reach: float, seed: int) -> Leaning:
+    """From what it says of some of its own rows."""
+    drawn = np.random.default_rng(seed).permutation(len(rows))[:USUAL_ROWS]
+    asked = [RoutingInput(rows.queries[row], rows.profiles[row], None) for row in drawn.tolist()]
+    return Leaning.of(np.array([said.alpha_probs for said in student.predict(asked)]), reach)
+
+
+def _metrics(
+    found: Mapping[str, Mapping[str, float]], linear: LinearFit, lora: LoraRun | None
+) -> str:
+    history = [] if lora is None else lora.history
     body = {
         "heldout": {name: dict(values) for name, values in found.items()},
         "linear": {"penalty": linear.penalty, "errors": list(linear.errors)},
-        "lora": {"history": [dict(row) for row in lora.history if "loss" in row]},
+        "lora": {"history": [dict(row) for row in history if "loss" in row]},
     }
     return json.dumps(body, indent=2) + "\n"
 

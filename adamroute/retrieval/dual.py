@@ -17,7 +17,7 @@ from adamroute.retrieval.replay import TargetRanks
 from adamroute.theta import ALPHAS, Combine, Theta
 
 SPREAD_SAMPLE = 20_000  # items that tell how far scores spread
-LEAST_SPREAD = 1e-6  # of a branch in which all items are alike
+LEAST_SPREAD = 1e-6  # below it the items of a branch count as all alike
 
 Origin = Literal["text", "multimodal", "both", "collaborative"]
 
@@ -73,11 +73,15 @@ class Spread:
         return cls(centred.T @ centred / len(sample))
 
     def deviations(self, queries: Vectors) -> NDArray[np.float64]:
-        """[B] standard deviation of q . x over the items, for unit vectors [B, D]."""
+        """[B] standard deviation of q . x over the items, for unit vectors [B, D].
+
+        Infinite where all items are alike, so that their branch weighs nothing.
+        """
         # vecdot: a query's value must not depend on its batch.
         exact = queries.astype(np.float64)
         turned = np.vecdot(self.covariance, exact[:, None, :])
-        return np.asarray(np.sqrt(np.maximum(np.vecdot(exact, turned), LEAST_SPREAD**2)))
+        variances = np.vecdot(exact, turned)
+        return np.where(variances > LEAST_SPREAD**2, np.sqrt(np.maximum(variances, 0.0)), np.inf)
 
 
 class DualRetriever:
@@ -116,7 +120,8 @@ class DualRetriever:
         """[B, D + D_mm] of unit length, which rank items by alpha z(text) + (1 - alpha) z(mm)."""
         spread = self.deviations(text, mm)
         weighed = np.hstack([text * (alpha / spread[:, :1]), mm * ((1.0 - alpha) / spread[:, 1:])])
-        return np.asarray(weighed / np.linalg.norm(weighed, axis=1, keepdims=True), np.float32)
+        length = np.maximum(np.linalg.norm(weighed, axis=1, keepdims=True), LEAST_SPREAD)
+        return np.asarray(weighed / length, np.float32)
 
     def search(
         self,

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.errors import ArtifactError, RequestError
-from adamroute.routing.student import Prediction, RoutingInput, chosen_alpha
+from adamroute.leaning import Leaning
+from adamroute.routing.student import Prediction, RoutingInput
 from adamroute.theta import Bins
 
 LINEAR_FILE = "linear.npz"
@@ -29,6 +30,7 @@ class LinearStudent:
     weights: NDArray[np.float64]  # [D, A * K]
     intercept: NDArray[np.float64]  # [A * K]
     bins: Bins
+    leaning: Leaning
     name: str = "linear"
     reads_vectors: bool = True
 
@@ -39,7 +41,7 @@ class LinearStudent:
         vectors = [x.text_vector for x in inputs if x.text_vector is not None]
         if len(vectors) != len(inputs):
             raise RequestError("query", "the linear student reads E_txt of the query, got none")
-        return [_prediction(scores, self.bins) for scores in self.scores(np.stack(vectors))]
+        return [self._prediction(scores) for scores in self.scores(np.stack(vectors))]
 
     def scores(self, text_vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """[B, A, K], the regression's own output: near a distribution over the bins."""
@@ -47,10 +49,22 @@ class LinearStudent:
         found = np.einsum("bd,dx->bx", text_vectors.astype(np.float64), self.weights)
         return np.asarray((found + self.intercept).reshape(-1, *self.bins.shape), np.float64)
 
+    def _prediction(self, scores: NDArray[np.float64]) -> Prediction:
+        alphas = alpha_probs(scores)
+        alpha = self.leaning.bin(alphas)
+        budgets = _distribution(scores[alpha])
+        theta = self.bins.theta(alpha, int(np.argmax(budgets)))
+        return Prediction(alphas, budgets, theta, bin_mass=1.0)
+
     def save(self, folder: Path) -> None:
         """Write linear.npz, plain arrays."""
-        tau = np.array(self.bins.tau)
-        np.savez(folder / LINEAR_FILE, weights=self.weights, intercept=self.intercept, tau=tau)
+        np.savez(
+            folder / LINEAR_FILE,
+            weights=self.weights,
+            intercept=self.intercept,
+            tau=np.array(self.bins.tau),
+            leaning=np.array([self.leaning.scale, self.leaning.reach]),
+        )
 
     @classmethod
     def load(cls, folder: Path) -> LinearStudent:
@@ -60,6 +74,8 @@ class LinearStudent:
             with np.load(path, allow_pickle=False) as arrays:
                 weights, intercept = arrays["weights"], arrays["intercept"]
                 bins = Bins(int(arrays["tau"]))
+                scale, reach = arrays["leaning"].tolist()
+                leaning = Leaning(scale=scale, reach=reach)
         except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise ArtifactError(
                 f"{path}: no linear student ({error}). Run: adamroute train CONFIG"
@@ -70,14 +86,12 @@ class LinearStudent:
                 f"{path}: weights {weights.shape}, intercept {intercept.shape}; tau {bins.tau} "
                 f"wants {outputs} outputs. Run: adamroute train CONFIG"
             )
-        return cls(weights, intercept, bins)
+        return cls(weights, intercept, bins, leaning)
 
 
-def _prediction(scores: NDArray[np.float64], bins: Bins) -> Prediction:
-    alphas = _distribution(scores.sum(axis=1))
-    alpha = chosen_alpha(alphas, bins)
-    budgets = _distribution(scores[alpha])
-    return Prediction(alphas, budgets, bins.theta(alpha, int(np.argmax(budgets))), 1.0)
+def alpha_probs(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[A], sums to 1, from the regression's [A, K]."""
+    return _distribution(scores.sum(axis=1))
 
 
 def _distribution(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adamroute.checkpoints import device
 from adamroute.errors import ArtifactError
+from adamroute.leaning import Leaning
 from adamroute.routing.backbone import Backbone, encoder_of, load_backbone
-from adamroute.routing.student import Prediction, RoutingInput, chosen_alpha
+from adamroute.routing.student import Prediction, RoutingInput
 from adamroute.routing.student_prompt import BinTokens, PromptRenderer, bin_tokens, prompt_version
 from adamroute.stages import write_text
 from adamroute.theta import Bins
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 ADAPTER = "adapter"
 STUDENT_FILE = "student.json"
-FORMAT = 1
+FORMAT = 2
 BATCH = 16  # prompts a pass
 
 
@@ -45,6 +46,7 @@ class StudentFile(BaseModel):
     alpha_ids: tuple[int, ...]
     budget_ids: tuple[int, ...]
     prompt: str  # prompt_version() of the training run
+    leaning: Leaning
     weights: str = ""  # name and hash of the backbone's; "" in files that don't say
 
     @property
@@ -52,10 +54,14 @@ class StudentFile(BaseModel):
         return BinTokens(self.alpha_ids, self.budget_ids)
 
 
-def write_student(folder: Path, model: Any, facts: StudentFile) -> None:
-    """Store a trained PEFT adapter (safetensors) and its facts."""
+def save_adapter(folder: Path, model: Any) -> None:
+    """Store a trained PEFT adapter (safetensors)."""
     model.save_pretrained(folder / ADAPTER, safe_serialization=True)
     (folder / ADAPTER / "README.md").unlink(missing_ok=True)  # PEFT's empty model card
+
+
+def write_student(folder: Path, facts: StudentFile) -> None:
+    """Store the facts beside the adapter."""
     write_text(folder / STUDENT_FILE, facts.model_dump_json(indent=2) + "\n")
 
 
@@ -86,6 +92,7 @@ class LoraStudent:
     tokens: BinTokens
     bins: Bins
     pad_id: int
+    leaning: Leaning
     name: str = "lora"
     reads_vectors: bool = False
 
@@ -103,11 +110,18 @@ class LoraStudent:
             )
         merged = PeftModel.from_pretrained(backbone.model, folder / ADAPTER).merge_and_unload()
         merged = merged.to(device())
-        return cls.of(backbone, merged, facts.max_tokens, Bins(facts.tau), facts.tokens)
+        bins, leaning = Bins(facts.tau), facts.leaning
+        return cls.of(backbone, merged, facts.max_tokens, bins, facts.tokens, leaning)
 
     @classmethod
     def of(
-        cls, backbone: Backbone, model: Any, max_tokens: int, bins: Bins, tokens: BinTokens
+        cls,
+        backbone: Backbone,
+        model: Any,
+        max_tokens: int,
+        bins: Bins,
+        tokens: BinTokens,
+        leaning: Leaning,
     ) -> LoraStudent:
         """From parts at hand; ArtifactError where tokenizer or bins are not those of training."""
         encode = encoder_of(backbone.tokenizer)
@@ -118,7 +132,7 @@ class LoraStudent:
                 "Delete the folder and run: adamroute train CONFIG"
             )
         render = PromptRenderer(encode, max_tokens)
-        return cls(model.eval(), render, tokens, bins, backbone.pad_id)
+        return cls(model.eval(), render, tokens, bins, backbone.pad_id, leaning)
 
     def predict(self, inputs: Sequence[RoutingInput]) -> list[Prediction]:
         """In batches of like length; equal to one by one up to float32 rounding (1e-4).
@@ -152,7 +166,7 @@ class LoraStudent:
         alphas = log_probs[:, list(self.tokens.alphas)].double().exp().cpu().numpy()
         mass = alphas.sum(axis=1)
         alphas = alphas / mass[:, None]
-        chosen = [chosen_alpha(row, self.bins) for row in alphas]
+        chosen = [self.leaning.bin(row) for row in alphas]
         budgets = self._budgets(first.past_key_values, chosen, lengths, longest)
         return [
             Prediction(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.catalogue.request import PreferenceProfile
-from adamroute.theta import Bins, Theta
+from adamroute.theta import Theta
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RoutingInput:
 
 
 class Student(Protocol):
-    """Predicts theta in one pass; `linear` is the honest baseline of the LoRA student."""
+    """Predicts theta in one pass."""
 
     @property
     def name(self) -> str: ...
@@ -46,8 +46,3 @@ class Student(Protocol):
     def predict(self, inputs: Sequence[RoutingInput]) -> list[Prediction]:
         """One prediction an input, in order; RequestError where a vector is needed and absent."""
         ...
-
-
-def chosen_alpha(alpha_probs: NDArray[np.float64], bins: Bins) -> int:
-    """Bin of the likeliest alpha of [A]; ties go to the one nearest .5, as in CONTRACTS."""
-    return bins.best(np.broadcast_to(alpha_probs[:, None], bins.shape))[0]

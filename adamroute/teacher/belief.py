@@ -3,8 +3,8 @@
 A mean of recall surfaces alone decides badly: the smooth utility gives every row something at the
 middle alphas, so the mean prefers them although few rows are served best there. A belief therefore
 also counts votes: each row's soft label, summed over K, says which alpha would have served it.
-The alpha with the most votes wins, and K is the best at that alpha for its price. Measured on ikea
-(EXPERIMENTS.md): votes take the same evidence from +.017 to +.030 over the best fixed split.
+The votes' mean says where alpha goes (leaning.py), and K is the best there for its price. On ikea
+votes take the same evidence from +.017 to +.030 over the best fixed split (EXPERIMENTS.md).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.leaning import Leaning
 from adamroute.retrieval.replay import (
     Surface,
     TargetRanks,
@@ -34,22 +35,11 @@ class Belief:
     votes: Votes  # [A]
     surface: Surface  # [A, K], expected P
 
-    def theta(self, bins: Bins, lam: float) -> Theta:
-        """The alpha with most votes, and the K with most utility there; ties as in `Bins.best`."""
-        leading = np.flatnonzero(self.votes >= self.votes.max() - 1e-12)
-        alpha = int(leading[np.argmin(np.abs(leading - MIDDLE))])
+    def theta(self, bins: Bins, lam: float, leaning: Leaning) -> Theta:
+        """The alpha that the votes lean to, and the smallest K with most utility there."""
+        alpha = leaning.bin(self.votes)
         utility = self.surface[alpha] - price(bins, lam)[alpha]
         return bins.theta(alpha, int(np.argmax(utility >= utility.max() - 1e-12)))
-
-    def trusted(self, trust: float) -> Belief:
-        """The belief drawn towards alpha .5, which is what a shop without evidence has.
-
-        Each vote moves to .5 + trust (alpha - .5), between two bins to both by nearness: all are
-        for .5 at trust 0, and as they were at 1.
-        """
-        places = MIDDLE + trust * (np.arange(len(ALPHAS)) - MIDDLE)
-        nearness = np.maximum(0.0, 1.0 - np.abs(np.arange(len(ALPHAS))[:, None] - places))
-        return Belief(nearness @ self.votes, self.surface)
 
 
 def undecided(surface: Surface) -> Belief:

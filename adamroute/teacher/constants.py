@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adamroute.catalogue.shop import TimeMeaning
 from adamroute.errors import ArtifactError
+from adamroute.leaning import Leaning
 from adamroute.theta import Bins, Combine, Theta
 
 ROWS_FILE = "rows.jsonl"  # label rows, and targets.npz beside them: what training reads
@@ -26,9 +27,9 @@ class TeacherFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[2] = 2
+    format: Literal[3] = 3
     combine: Combine  # how retrieval spends a budget
-    trust: float  # in the evidence, 0 to 1: how far alpha may leave .5
+    leaning: Leaning  # of the votes for alpha
     policy: Literal["evidence", "llm"] = "evidence"  # whose labels these are
     tau: int  # min(config tau, N)
     lam: float  # price of a whole tau, solved on train rows for the wished mean budget

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from adamroute.catalogue.item_words import INTENTS, words_in
 from adamroute.catalogue.request import PreferenceProfile, Request
+from adamroute.leaning import Leaning
 from adamroute.retrieval.replay import TargetRanks, recall_surfaces
 from adamroute.teacher.belief import Belief, alpha_votes
 from adamroute.teacher.context import Context
@@ -41,7 +42,7 @@ class EvidencePolicy:
     lam: float  # price of a whole tau
     strength: float  # observations the prior is worth
     collaborative: float  # share of the kinds' weights that neighbours' thetas decide
-    trust: float = 1.0  # how far alpha may leave .5
+    leaning: Leaning
 
     @property
     def name(self) -> str:
@@ -120,4 +121,4 @@ class EvidencePolicy:
         return np.asarray(odds / odds.sum())
 
     def _theta(self, belief: Belief) -> Theta:
-        return belief.trusted(self.trust).theta(self.bins, self.lam)
+        return belief.theta(self.bins, self.lam, self.leaning)

@@ -134,7 +134,7 @@ def evidence(report: Report) -> str:
             "shoppers may differ; twenty judged queries would tell (`adamroute judge`)."
         )
     learned = (
-        "logged queries of other users" if report.calibrated_on == "outcomes"
+        "those of other users" if report.learned == "real"
         else "requests written from the catalogue alone"
     )  # fmt: skip
     return (
@@ -148,17 +148,23 @@ def verdict(report: Report) -> tuple[str, str, str]:
     rows = {name: percent(row.recall) for name, row in report.rows.items()}
     gain = report.rows["student"].minus("today", "recall_at_k_mean")
     first = (
-        f"{_asked(report)}, the LoRA student recalls {rows['student']} of the wanted items (mean "
-        f"over K = 20, 40, 100); the best that a shop has without a router, "
+        f"{_asked(report)}, the {report.student} student recalls {rows['student']} of the wanted "
+        f"items (mean over K = 20, 40, 100); the best that a shop has without a router, "
         f"{routers('report')[report.today].label}, {rows[report.today]}: "
         f"{points(gain)}, {significance(gain)}."
     )
     second = (
         f"A random split reaches {rows['random']}, an oracle that sees the answer "
-        f"{rows['oracle']}, and the linear student, a ridge regression on the same labels, "
-        f"{rows['linear_student']}."
+        f"{rows['oracle']}{_beside(report, rows)}."
     )
     return first, second, _cascade_sentence(report)
+
+
+def _beside(report: Report, rows: Mapping[str, str]) -> str:
+    if report.student == "linear":
+        return ""
+    linear = rows["linear_student"]
+    return f", and the linear student, a ridge regression on the same labels, {linear}"
 
 
 def teacher_verdict(report: TeacherReport) -> tuple[str, ...]:

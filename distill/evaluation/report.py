@@ -67,6 +67,7 @@ class Measured:
     table: Results
     versions: Mapping[str, str]  # stage to hash
     asked: Asked  # whose requests they are
+    learned: Asked  # whose requests the router learned from
     constants: TeacherFile  # of the run, the first fold's where there are folds
     lacks: tuple[str, ...] = ()  # parts of the run that could not be fitted as they should
 
@@ -146,7 +147,8 @@ def measured(bench: Bench, versions: Mapping[str, str]) -> Measured:
     table = measure(bench, routers("report"), report_metrics)
     written = all(query.query_id.startswith(WRITTEN) for query in bench.queries)
     asked: Asked = "written" if written else "real"
-    return Measured(table.told(request_facts(bench)), versions, asked, bench.constants)
+    learned: Asked = "real" if bench.shop.split("train") else "written"
+    return Measured(table.told(request_facts(bench)), versions, asked, learned, bench.constants)
 
 
 def request_facts(bench: Bench) -> pl.DataFrame:
@@ -216,11 +218,13 @@ def build_report(config: Config, shop: Shop, found: Measured, queries: str) -> R
         n_queries=len(table),
         n_users=len(set(table.users)),
         teacher_policy=config.teacher.policy,
+        student=config.student.kind,
         calibrated_on=outcome_source(shop),
         asked=found.asked,
+        learned=found.learned,
         out_of_sample=config.labels.out_of_sample,
         combine=found.constants.combine,
-        trust=found.constants.trust,
+        reach=found.constants.leaning.reach,
         today=today,
         written_distance=written_distance(config, shop, table) if real else {},
         mean_budget=config.routing.mean_budget,
@@ -240,11 +244,15 @@ def build_report(config: Config, shop: Shop, found: Measured, queries: str) -> R
 
 
 def written_distance(config: Config, shop: Shop, table: Results) -> dict[str, float]:
-    """How far the ranks of written requests lie from those of the real ones that were asked."""
+    """How far the ranks of written requests lie from those of the real ones that were asked.
+
+    By branch; empty where the run wrote none.
+    """
     ranks = config.stage("ranks")
-    written = load_ranks(ranks, synthetic_queries(shop, ranks))
-    if not len(written):
+    requests = synthetic_queries(shop, ranks)
+    if not requests:
         return {}
+    written = load_ranks(ranks, requests)
     real = (table.fact(name).to_numpy() for name in ("text_rank", "mm_rank"))
     pairs = zip(("text", "multimodal"), (written.text, written.mm), real, strict=True)
     return {branch: distance(own, other) for branch, own, other in pairs}

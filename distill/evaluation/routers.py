@@ -224,7 +224,7 @@ ROUTERS: tuple[RouterEntry, ...] = (
     RouterEntry("kind_guessed", "kind guessed", RIVAL, _kind_guessed, GREEN),
     RouterEntry("kind_known", "kind known", (*RIVAL, "reference"), _kind_known, GREEN),
     RouterEntry("prior_only", "prior alone", ("teacher", "rival"), _prior),
-    RouterEntry("student", "LoRA student", ("report",), _student, RED, curve=True),
+    RouterEntry("student", "student", ("report",), _student, RED, curve=True),
     RouterEntry("cascade", "cascade", ("report",), _cascade, VIOLET),
     RouterEntry("teacher", "teacher", BOTH, _taught(), YELLOW, curve=True),
     RouterEntry("random", "random split", (*BOTH, "reference"), _random, MUTED, "v", True),

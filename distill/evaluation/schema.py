@@ -85,11 +85,13 @@ class Report(Heading):
     """The whole of report.json."""
 
     teacher_policy: str
+    student: Literal["linear", "intent", "lora"]
     calibrated_on: Literal["outcomes", "synthetic"]
     asked: Asked  # whose requests these are
+    learned: Asked  # whose the router learned from: real ones where the train split has any
     out_of_sample: bool  # off: written requests were ranked by parts fitted on their items
     combine: Combine  # how the run spends a budget
-    trust: Amount  # in the evidence, 0 to 1: how far alpha may leave .5
+    reach: Amount  # how far from .5 alpha may go, up to .5
     today: str  # of what a shop can have without a router, the best on these requests
     written_distance: dict[str, Amount]  # Kolmogorov-Smirnov, by branch; empty without real ones
     mean_budget: Amount  # what the operator asked for

@@ -135,7 +135,7 @@ class _Maker:
                 text_ranks=(rank.text,),
                 mm_ranks=(rank.mm,),
                 fused_ranks=(rank.fused,),
-                theta=belief.theta(bins, lam),
+                theta=belief.theta(bins, lam, self.basis.constants.leaning),
                 theta0=None,
                 steps=0,
                 fallbacks=(),
@@ -160,9 +160,8 @@ class _Maker:
         return [composition.prior(kinds) for kinds in composition.kinds(seen.text_vectors)]
 
     def _shrunk(self, own: Sequence[Belief], expected: Sequence[Belief]) -> list[Belief]:
-        shrink, trust = self.config.shrink, self.basis.constants.trust
-        pairs = zip(own, expected, strict=True)
-        return [shrunk(o, e, shrink).trusted(trust) for o, e in pairs]
+        shrink = self.config.shrink
+        return [shrunk(o, e, shrink) for o, e in zip(own, expected, strict=True)]
 
     def _labels(self, rows: tuple[LabelRow, ...], beliefs: Sequence[Belief]) -> Labels:
         bins, lam = self.basis.constants.bins, self.basis.constants.lam

@@ -12,6 +12,7 @@ from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.labels.paraphrase_fit import learn_paraphraser
 from adamroute.distill.labels.synthetic import nothing_to_learn
+from adamroute.leaning import Leaning, reach_with
 from adamroute.pipeline import RANKS
 from adamroute.progress import Progress
 from adamroute.retrieval.ranks import QueryRanks, load_ranks
@@ -28,7 +29,6 @@ from adamroute.teacher.intent_model import (
 )
 from adamroute.teacher.paraphrase import VERBATIM, Paraphraser, load_paraphraser
 from adamroute.teacher.phrases import phrases
-from adamroute.teacher.trust import trust_in
 from adamroute.theta import ALPHAS, Bins, Theta
 
 ENOUGH = 100  # real train queries that say by themselves what requests of the shop are like
@@ -86,16 +86,17 @@ def fit_constants(
     if not len(templates) and not len(outcomes):
         raise nothing_to_learn(config.labels.synthetic_requests, len(shop.catalogue))
     known = outcomes if len(outcomes) >= ENOUGH or not len(templates) else templates
-    bins, trust = _bins(config, shop, known.ranks), trust_in(len(outcomes))
+    bins = _bins(config, shop, known.ranks)
     budget = min(config.routing.mean_budget, bins.budgets[-1])
     lam = solve_price(recall_surfaces(known.ranks, bins), bins, budget)
     written, logged = (_served(requests, bins, lam) for requests in (templates, outcomes))
     intents = fit_intent_model(written, templates.kinds, anywhere=anywhere, logged=logged)
-    usual = intents.prior(intents.kinds(known.text_vectors).mean(axis=0))
-    static = usual.trusted(trust).theta(bins, lam)
+    kinds = intents.kinds(known.text_vectors)
+    leaning = Leaning.of(kinds @ intents.votes, reach_with(len(outcomes)))
+    static = intents.prior(kinds.mean(axis=0)).theta(bins, lam, leaning)
     constants = TeacherFile(
         combine=bins.combine,
-        trust=trust,
+        leaning=leaning,
         policy=config.teacher.policy,
         tau=bins.tau,
         lam=lam,

@@ -2,13 +2,12 @@
 
 Every row has its own belief: the mean over its evidence of surfaces P(alpha, K) and of votes for
 alpha (teacher/belief.py). It is pulled towards what to expect of the query's likely kinds: (1 -
-shrink) own + shrink * sum over kinds of P(kind | q) times that kind's mean, and then as far
-towards alpha .5 as the shop's evidence falls short (teacher/trust.py). The soft label of a bin is
-the votes for its alpha, sharpened, times the softmax over K of (surface - lambda K / tau) / T at
-that alpha. Means of votes are nearly flat (on ikea the largest of eleven is .16 on average), and a
-student that sees few rows learns little from them: to the third power LoRA's regret on held-out
-users falls from .059 to .033 (EXPERIMENTS.md). One rank pair, unshrunk and unsharpened, has the
-soft label of CONTRACTS, "Numbers".
+shrink) own + shrink * sum over kinds of P(kind | q) times that kind's mean. The soft label of a
+bin is the votes for its alpha, sharpened, times the softmax over K of (surface - lambda K / tau) /
+T at that alpha. Means of votes are nearly flat (on ikea the largest of eleven is .16 on average),
+and a student that sees few rows learns little from them: to the third power LoRA's regret on
+held-out users falls from .059 to .033 (EXPERIMENTS.md). One rank pair, unshrunk and unsharpened,
+has the soft label of CONTRACTS, "Numbers".
 
 All ranks are taken as they are: synthetic requests are written to be as hard as real ones, and
 pseudo-queries are worded so.

@@ -20,11 +20,13 @@ from adamroute.distill.labels.label import write_labels
 from adamroute.distill.labels.requests import write_ranks
 from adamroute.distill.labels.rounds import stored_likings
 from adamroute.encoders.seams import Vectors
+from adamroute.indexing.cross_fitting import deal, kept_claims
 from adamroute.pipeline import BUILD, LABEL, RANKS
 from adamroute.progress import SILENT, Progress
 from adamroute.retrieval.branch_index import BranchIndex
+from adamroute.retrieval.cross_fit import FOLDER, save_folds
 from adamroute.retrieval.dual import DualRetriever
-from adamroute.retrieval.search_index import SearchIndex
+from adamroute.retrieval.search_index import Branches, SearchIndex
 from adamroute.stages import FORMAT, MANIFEST, Manifest, Pieces, write_text
 from adamroute.teacher.policy import Liking, TeacherPolicy
 
@@ -132,10 +134,8 @@ def market_index(encoder: BagOfWords | None = None) -> SearchIndex:
         images=(None,) * len(goods),
         visual=tuple(item.visual for item in goods),
         text_vectors=text,
-        mm_vectors=mm,
         text_encoder=encoder,
-        mm_encoder=encoder,
-        retriever=DualRetriever(BranchIndex(text), BranchIndex(mm)),
+        branches=Branches(None, encoder, DualRetriever(BranchIndex(text), BranchIndex(mm))),
     )
 
 
@@ -157,7 +157,20 @@ def rank_market(config: Config, shop: Shop, index: SearchIndex, progress: Progre
     write_shop(shop, config.shop)
     BUILD.path(config).mkdir(parents=True, exist_ok=True)
     write_text(BUILD.path(config) / MANIFEST, index.manifest.model_dump_json())
+    fold_market(BUILD.path(config), index)
     RANKS.run(config, lambda work: write_ranks(config, shop.queries, index, work, progress))
+
+
+def fold_market(folder: Path, index: SearchIndex) -> None:
+    """index/folds: three folds whose parts are the index's own, since nothing is fitted here.
+
+    Without its one claim a listing is brand and noun alone.
+    """
+    (folder / FOLDER).mkdir(exist_ok=True)
+    bare = np.array(index.text_encoder.encode(index.titles))
+    dealt = deal(index.texts, index.images, 0)
+    claims = kept_claims(index.ids, index.words)
+    save_folds(folder / FOLDER, dealt, claims, (bare, index.retriever.mm.vectors))
 
 
 def label_market(

@@ -10,7 +10,7 @@ from adamroute.distill.evaluation.routers import routers
 from adamroute.distill.evaluation.table import Results
 from adamroute.distill.evaluation.teacher_report import Taught
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.theta import Theta
+from adamroute.theta import ALPHAS, Theta
 
 TEACHER = [[1, 1, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]]  # 8 of 12
 STATIC = [[1, 1, 1], [0, 0, 1], [0, 0, 0], [0, 1, 1]]  # 6 of 12
@@ -27,6 +27,7 @@ def answer(request_id: str, steps: int, *fallbacks: str) -> TeacherAnswer:
         item_ids=("item",) * steps,
         text_ranks=(1,) * steps,
         mm_ranks=(2,) * steps,
+        fused_ranks=((1,) * len(ALPHAS),) * steps,
         steps=(),
         fallbacks=fallbacks,
         ms=8.0,

@@ -20,8 +20,8 @@ from adamroute.reranking.features import FEATURES, Asked
 from adamroute.reranking.reranker import OrdinalReranker, Reranker
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
-from adamroute.retrieval.ranks import QueryRanks
-from adamroute.retrieval.search_index import SearchIndex
+from adamroute.retrieval.ranks import QueryRanks, rank_fields
+from adamroute.retrieval.search_index import Branches, SearchIndex
 from adamroute.routing.policy_string import Verdict
 from adamroute.routing.student import Prediction
 from adamroute.store import Snapshot
@@ -30,13 +30,15 @@ from adamroute.teacher.constants import TeacherFile
 from adamroute.teacher.context import Context, Contexts
 from adamroute.theta import ALPHAS, Theta
 from tests.distill.market import market_index
+from tests.leanings import AS_MEAN
 
 N, B, D = 150, 40, 6
 INTENTS = ("functional", "mixed", "visual")
 CONSTANTS = TeacherFile(
-    tau=80, lam=0.1, text_factor=1.0, mm_factor=1.0, static_alpha=0.5, static_budget=40,
+    combine="split", leaning=AS_MEAN, tau=80, lam=0.1, static_alpha=0.5, static_budget=40,
     time="none",
 )  # fmt: skip
+FUSED = CONSTANTS.model_copy(update={"combine": "fused"})
 
 
 def unit(rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -60,10 +62,10 @@ def index() -> SearchIndex:
         images=(None,) * N,
         visual=({"colour": "red"},) * N,
         text_vectors=text,
-        mm_vectors=mm,
         text_encoder=encoders.text_encoder,
-        mm_encoder=encoders.mm_encoder,
-        retriever=DualRetriever(BranchIndex(text), BranchIndex(mm)),
+        branches=Branches(
+            None, encoders.branches.mm_encoder, DualRetriever(BranchIndex(text), BranchIndex(mm))
+        ),
     )
 
 
@@ -74,10 +76,7 @@ def requests(seed: int = 2) -> QueryRanks:
     targets = rng.integers(0, N, B)
     targets[0] = 0
     text, mm = unit(rng, B), unit(rng, B)
-    ranks, worst = (
-        recall.ranks(text, mm, targets),
-        recall.pessimistic_ranks(text, mm, targets),
-    )
+    ranks, worst = (recall.ranks(text, mm, targets, worst=lost) for lost in (False, True))
     return QueryRanks(
         request_ids=tuple(f"q{b}" for b in range(B)),
         users=tuple(f"u{b // 2}" for b in range(B)),
@@ -85,10 +84,7 @@ def requests(seed: int = 2) -> QueryRanks:
         text_vectors=text,
         mm_vectors=mm,
         targets=targets,
-        text=ranks[0],
-        mm=ranks[1],
-        text_worst=worst[0],
-        mm_worst=worst[1],
+        **rank_fields(ranks, worst),
         text_lists=np.stack([recall.text.search(v, 100).rows for v in text]),
         mm_lists=np.stack([recall.mm.search(v, 100).rows for v in mm]),
     )
@@ -113,7 +109,8 @@ def prepared(known: QueryRanks, collaborative: tuple[int, ...] = ()) -> list[Pre
     return [
         Prepared(
             context=Context(Request(name, "u", "red", ()), vector, profile, (), ()),
-            mm_vector=known.mm_vectors[b],
+            text_query=vector,
+            mm_query=known.mm_vectors[b],
             asked=Asked("red", vector, profile, nothing, nobody),
             collaborative=collaborative,
         )
@@ -123,10 +120,18 @@ def prepared(known: QueryRanks, collaborative: tuple[int, ...] = ()) -> list[Pre
 
 def by_best_rank() -> OrdinalReranker:
     """A re-ranker that goes by the better of both ranks."""
+    return by_rank("log_best_rank")
+
+
+def by_rank(feature: str, zero: float = 0.0) -> OrdinalReranker:
+    """A re-ranker that goes by one of the features that are logarithms of ranks.
+
+    An item whose logarithm is `zero` or less is of the top grade.
+    """
     weights = np.zeros(len(FEATURES))
-    weights[FEATURES.index("log_best_rank")] = -1.0
+    weights[FEATURES.index(feature)] = -1.0
     return OrdinalReranker(
-        mean=np.zeros(len(FEATURES)),
+        mean=np.full(len(FEATURES), zero),
         scale=np.ones(len(FEATURES)),
         weights=weights,
         thresholds=np.array([-4.0, -3.0, -2.0, -1.0]),
@@ -172,6 +177,7 @@ def taught(known: QueryRanks) -> tuple[TeacherAnswer, ...]:
             item_ids=("i",) if b else (),
             text_ranks=(3,) if b else (),
             mm_ranks=(5,) if b else (),
+            fused_ranks=((4,) * len(ALPHAS),) if b else (),
             steps=(_TWO_CALLS,),
             fallbacks=("no_neighbours",),
             ms=7.0,
@@ -204,13 +210,17 @@ def told(known: QueryRanks) -> Told:
 ALPHAS_ALIKE = np.full(len(ALPHAS), 1 / len(ALPHAS))
 
 
-def bench(known: QueryRanks | None = None, collaborative: tuple[int, ...] = (5, 9)) -> Bench:
+def bench(
+    known: QueryRanks | None = None,
+    collaborative: tuple[int, ...] = (5, 9),
+    constants: TeacherFile = CONSTANTS,
+) -> Bench:
     """The world as a report finds a finished run; nothing is read from a folder."""
     known = requests() if known is None else known
     fit = requests(3)
     shop = Shop("small_shop", Path("shop"), Catalogue(()), {}, queries(known), "none")
     world = Bench(config(), shop, index(), queries(known), known, queries(fit), fit)
-    world.constants, world.told, world.encode_ms = CONSTANTS, told(known), np.full(B, 2.0)
+    world.constants, world.told, world.encode_ms = constants, told(known), np.full(B, 2.0)
     world.prepared = prepared(known, collaborative)
     world.reranker = by_best_rank()
     world.contexts = steps().contexts

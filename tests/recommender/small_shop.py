@@ -22,7 +22,7 @@ from adamroute.reranking.features import FEATURES
 from adamroute.reranking.reranker import OrdinalReranker
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
-from adamroute.retrieval.search_index import SearchIndex
+from adamroute.retrieval.search_index import Branches, SearchIndex
 from adamroute.routing.confidence import Calibration, Logistic
 from adamroute.routing.policy_string import Standing
 from adamroute.routing.student import Prediction, RoutingInput, Student
@@ -31,7 +31,7 @@ from adamroute.store import Snapshot, UserRecord
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.context import Context, Contexts, Evidence
 from adamroute.teacher.loop import Teacher
-from adamroute.teacher.policy import Liking, Rewriting, Thought, Turn
+from adamroute.teacher.policy import Liking, Rewriting, TeacherPolicy, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import Theta
 
@@ -151,10 +151,8 @@ def index(encoder: WordEncoder) -> SearchIndex:
         images=("a.png", "b.png", "c.png", "d.png", None, None),
         visual=tuple({"colour": look} if look else {} for look in LOOKS),
         text_vectors=text,
-        mm_vectors=mm,
         text_encoder=encoder,
-        mm_encoder=encoder,
-        retriever=DualRetriever(BranchIndex(text), BranchIndex(mm)),
+        branches=Branches(None, encoder, DualRetriever(BranchIndex(text), BranchIndex(mm))),
     )
 
 
@@ -179,6 +177,12 @@ def contexts(encoder: WordEncoder | None = None) -> Contexts:
     return found
 
 
+def teacher(mind: TeacherPolicy, blind: Theta | None = None) -> Teacher:
+    """Evidence is ranked by the index itself."""
+    known = contexts()
+    return Teacher(known, mind, known.index, blind)
+
+
 def nodes(confidence: float = 0.9, student: Student | None = None) -> Nodes:
     weights = np.zeros(len(FEATURES))
     weights[FEATURES.index("asked_looks")] = 2.0
@@ -190,7 +194,7 @@ def nodes(confidence: float = 0.9, student: Student | None = None) -> Nodes:
     )
     return Nodes(
         router=Router(student or SaidStudent(), calibration(confidence)),
-        teacher=Teaching(Teacher(contexts(), OneMind())),
+        teacher=Teaching(teacher(OneMind())),
         reranker=Reranking(reranker),
     )
 

@@ -16,9 +16,8 @@ from adamroute.reranking.reranker import RetrievalOrder
 from adamroute.routing.student import RoutingInput
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.context import Context
-from adamroute.teacher.loop import Teacher
 from adamroute.teacher.policy import Thought
-from tests.recommender.small_shop import STUDENT, OneMind, SaidStudent, calibration, contexts
+from tests.recommender.small_shop import STUDENT, OneMind, SaidStudent, calibration, teacher
 from tests.reranking.cases import case_of
 
 
@@ -39,7 +38,7 @@ class SlowMind(OneMind):
 
 def test_the_teacher_takes_one_request_at_a_time_and_leaves_the_event_loop_free() -> None:
     mind = SlowMind()
-    teaching = Teaching(Teacher(contexts(), mind))
+    teaching = Teaching(teacher(mind))
 
     async def busy() -> tuple[list[str], TeacherAnswer]:
         first = asyncio.ensure_future(teaching.decide(Request("r1", "ann", "rug", ())))

@@ -21,8 +21,8 @@ from adamroute.routing.linear_student import LinearStudent
 from adamroute.routing.policy_string import Standing
 from adamroute.routing.student import RoutingInput
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.teacher.loop import Teacher
 from adamroute.theta import ALPHAS, Bins, Theta
+from tests.leanings import AS_MEAN
 from tests.recommender.small_shop import (
     FACTS,
     IDS,
@@ -36,9 +36,9 @@ from tests.recommender.small_shop import (
     StuckTeacher,
     WordEncoder,
     calibration,
-    contexts,
     nodes,
     recommender,
+    teacher,
 )
 
 ANN = Asking(user_id="ann", query="red rug")
@@ -337,7 +337,7 @@ def test_preferences_told_with_a_request_reach_the_teacher_and_win(
     told: PreferenceProfile | None,
 ) -> None:
     mind = OneMind()
-    parts = replace(nodes(), teacher=Teaching(Teacher(contexts(), mind)))
+    parts = replace(nodes(), teacher=Teaching(teacher(mind)))
     route(recommender(parts), "teacher", preferences=told)
     (context,) = mind.seen
     assert context.profile == (told or PreferenceProfile(("red",), ("lamp", "rug")))
@@ -354,7 +354,7 @@ def test_without_a_collaborative_start_the_teacher_sees_no_neighbour_and_items_s
     None
 ):
     mind, blind = OneMind(), Theta(0.5, 3)
-    parts = replace(nodes(), teacher=Teaching(Teacher(contexts(), mind, blind)))
+    parts = replace(nodes(), teacher=Teaching(teacher(mind, blind)))
     answer = recommend(recommender(parts), "teacher", n=6)
     assert mind.seen == []  # the start is not asked for
     assert "collaborative" in {item.origin for item in answer.items}
@@ -367,7 +367,7 @@ def linear(weights: Mapping[str, int]) -> LinearStudent:
     table = np.zeros((len(WORDS) + 1, 11))
     for word, alpha_bin in weights.items():
         table[WORDS.index(word), alpha_bin] = 1.0
-    return LinearStudent(table, np.zeros(11), Bins(6))
+    return LinearStudent(table, np.zeros(11), Bins(6), AS_MEAN)
 
 
 def test_a_student_of_vectors_is_warmed_up_and_served_behind_the_same_node() -> None:

@@ -146,7 +146,7 @@ def test_many_requests_are_prepared_as_one_by_one(steps: Steps) -> None:
     for one, many in zip(requests, together, strict=True):
         (alone,) = steps.prepare([one])
         assert np.array_equal(alone.asked.parts, many.asked.parts)
-        assert np.array_equal(alone.mm_vector, many.mm_vector)
+        assert np.array_equal(alone.mm_query, many.mm_query)
         assert alone.collaborative == many.collaborative
         assert alone.context.evidence == many.context.evidence
     assert steps.prepare([]) == []
@@ -159,4 +159,4 @@ def test_vectors_at_hand_are_used(steps: Steps, encoder: WordEncoder) -> None:
     (found,) = steps.prepare([request], encoded)
     assert encoder.seen == []
     assert np.array_equal(found.asked.vector, encoded.text[0])
-    assert np.array_equal(found.mm_vector, encoded.mm[0])
+    assert np.array_equal(found.mm_query, encoded.mm[0])

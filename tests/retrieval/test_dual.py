@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from adamroute.encoders.seams import Vectors
 from adamroute.errors import ArtifactError
 from adamroute.retrieval.branch_index import BranchIndex
-from adamroute.retrieval.dual import LEAST_SPREAD, SPREAD_SAMPLE, DualRetriever, Spread
+from adamroute.retrieval.dual import SPREAD_SAMPLE, DualRetriever, Spread
 from adamroute.retrieval.replay import recalled
 from adamroute.theta import ALPHAS, Combine, Theta
 
@@ -171,8 +171,8 @@ def test_the_spread_is_the_deviation_of_a_querys_scores() -> None:
 
 def test_the_spread_of_equal_items_is_the_least_there_is() -> None:
     same = np.tile(unit(np.array([3.0, 4.0])), (9, 1))
-    assert Spread.of(same).deviations(np.eye(2, dtype=np.float32)).tolist() == [LEAST_SPREAD] * 2
-    assert Spread.of(same[:1]).deviations(same[:1]).tolist() == [LEAST_SPREAD]
+    assert Spread.of(same).deviations(np.eye(2, dtype=np.float32)).tolist() == [np.inf] * 2
+    assert Spread.of(same[:1]).deviations(same[:1]).tolist() == [np.inf]
 
 
 def test_many_items_are_sampled_evenly_for_their_spread() -> None:
@@ -182,7 +182,6 @@ def test_many_items_are_sampled_evenly_for_their_spread() -> None:
     assert Spread.of(vectors).deviations(ONE[None]).tolist() == [1.0]
 
 
-@pytest.mark.xfail(strict=True, reason="LEAST_SPREAD drowns the other branch: all items tie")
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
 def test_where_all_are_alike_in_one_branch_the_other_decides(alpha: float) -> None:
     rng = np.random.default_rng(3)

@@ -10,8 +10,9 @@ import pytest
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.errors import ArtifactError
 from adamroute.routing.linear_student import FLOOR, LINEAR_FILE, LinearStudent
-from adamroute.routing.student import RoutingInput, chosen_alpha
-from adamroute.theta import ALPHAS, Bins, Theta
+from adamroute.routing.student import RoutingInput
+from adamroute.theta import Bins, Theta
+from tests.leanings import AS_MEAN
 
 BINS = Bins(40)  # budgets 20 and 40
 NOBODY = PreferenceProfile()
@@ -21,7 +22,7 @@ def student_of(surface: np.ndarray) -> LinearStudent:
     """Answers `surface` where the first coordinate of the vector is 1."""
     weights = np.zeros((3, surface.size))
     weights[0] = surface.ravel()
-    return LinearStudent(weights, np.zeros(surface.size), BINS)
+    return LinearStudent(weights, np.zeros(surface.size), BINS, AS_MEAN)
 
 
 def of(*vector: float) -> RoutingInput:
@@ -34,14 +35,14 @@ def ask(student: LinearStudent, *vector: float) -> Theta:
     ].theta
 
 
-def test_alpha_is_the_likeliest_marginal_and_the_budget_the_likeliest_given_it() -> None:
+def test_alpha_is_where_the_marginal_leans_and_the_budget_the_likeliest_given_it() -> None:
     surface = np.zeros(BINS.shape)
-    surface[2] = [0.2, 0.3]  # marginal .5, though the largest single bin is alpha .8, K = 20
-    surface[8] = [0.4, 0.0]
-    surface[5] = [0.1, 0.0]
+    surface[2] = [0.5, 0.0]  # marginal .5
+    surface[7] = [0.4, 0.0]
+    surface[4] = [0.04, 0.06]  # the mean is .42, whose budgets are these
     found = student_of(surface).predict([of(1, 0, 0)])[0]
-    assert found.theta == Theta(0.2, 40)
-    assert found.alpha_probs[[2, 5, 8]] == pytest.approx([0.5, 0.1, 0.4], abs=2e-5)
+    assert found.theta == Theta(0.4, 40)
+    assert found.alpha_probs[[2, 4, 7]] == pytest.approx([0.5, 0.1, 0.4], abs=2e-5)
     assert found.budget_probs == pytest.approx([0.4, 0.6])
     assert found.bin_mass == 1.0
 
@@ -54,14 +55,13 @@ def test_output_below_zero_is_clipped_and_what_is_left_sums_to_one() -> None:
     assert found.alpha_probs[0] == pytest.approx(FLOOR / (1.0 + 10 * FLOOR))
 
 
-def test_ties_go_to_the_alpha_nearest_half_and_the_smallest_budget() -> None:
+def test_no_opinion_is_one_half_and_ties_go_to_the_smallest_budget() -> None:
     assert ask(student_of(np.ones(BINS.shape)), 1.0, 0.0, 0.0) == Theta(0.5, 20)
-    assert ALPHAS[chosen_alpha(np.array([0.3] + [0.0] * 6 + [0.3] + [0.0] * 3), BINS)] == 0.7
 
 
 def test_many_at_once_are_exactly_one_by_one() -> None:
     rng = np.random.default_rng(0)
-    student = LinearStudent(rng.normal(size=(3, 22)), rng.normal(size=22), BINS)
+    student = LinearStudent(rng.normal(size=(3, 22)), rng.normal(size=22), BINS, AS_MEAN)
     vectors = rng.normal(size=(9, 3)).astype(np.float32)
     many = student.predict([RoutingInput("", NOBODY, v) for v in vectors])
     for vector, found in zip(vectors, many, strict=True):
@@ -74,16 +74,21 @@ def test_a_saved_student_answers_alike(tmp_path: Path) -> None:
     surface = np.zeros(BINS.shape)
     surface[3, 1] = 1.0
     student_of(surface).save(tmp_path)
-    assert ask(LinearStudent.load(tmp_path), 1.0, 0.0, 0.0) == Theta(0.3, 40)
+    again = LinearStudent.load(tmp_path)
+    assert again.leaning == AS_MEAN
+    assert ask(again, 1.0, 0.0, 0.0) == Theta(0.3, 40)
 
 
 def test_a_missing_or_misshapen_file_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="adamroute train CONFIG"):
         LinearStudent.load(tmp_path)
     path = tmp_path / LINEAR_FILE
-    np.savez(path, weights=np.ones((3, 4)), intercept=np.ones(4), tau=40)
+    np.savez(path, weights=np.ones((3, 4)), intercept=np.ones(4), tau=40, leaning=[0.1, 0.3])
     with pytest.raises(ArtifactError, match="tau 40 wants 22 outputs"):
         LinearStudent.load(tmp_path)
     path.write_bytes(b"not an archive")
+    with pytest.raises(ArtifactError, match="no linear student"):
+        LinearStudent.load(tmp_path)
+    np.savez(path, weights=np.ones((3, 22)), intercept=np.ones(22), tau=40, leaning=[0.0, 0.3])
     with pytest.raises(ArtifactError, match="no linear student"):
         LinearStudent.load(tmp_path)

@@ -16,11 +16,13 @@ from adamroute.routing.lora_student import (
     LoraStudent,
     StudentFile,
     read_student,
+    save_adapter,
     write_student,
 )
 from adamroute.routing.student import RoutingInput
 from adamroute.routing.student_prompt import BinTokens, bin_tokens, prompt_version
 from adamroute.theta import ALPHAS, Bins
+from tests.leanings import AS_MEAN
 from tests.routing.tiny_backbone import write_tiny_llama
 
 BINS = Bins(200)
@@ -41,7 +43,7 @@ def backbone(checkpoint: Path) -> Backbone:
 @pytest.fixture(scope="module")
 def student(backbone: Backbone) -> LoraStudent:
     tokens = bin_tokens(encoder_of(backbone.tokenizer), BINS)
-    return LoraStudent.of(backbone, backbone.model, 64, BINS, tokens)
+    return LoraStudent.of(backbone, backbone.model, 64, BINS, tokens, AS_MEAN)
 
 
 def full_log_probs(model: Any, ids: list[int]) -> np.ndarray:
@@ -111,8 +113,11 @@ def test_a_stored_adapter_answers_like_the_model_it_came_from(
         if "lora_" in name:
             torch.nn.init.normal_(weights, std=0.5)
     tokens = bin_tokens(encoder_of(backbone.tokenizer), BINS)
-    write_student(tmp_path, wrapped, facts(str(checkpoint), tokens))
-    ids = LoraStudent.of(backbone, wrapped, 64, BINS, tokens).render.ids("lime rug", WISHES)
+    save_adapter(tmp_path, wrapped)
+    write_student(tmp_path, facts(str(checkpoint), tokens))
+    ids = LoraStudent.of(backbone, wrapped, 64, BINS, tokens, AS_MEAN).render.ids(
+        "lime rug", WISHES
+    )
     expected = np.exp(full_log_probs(wrapped, ids)[list(tokens.alphas)])
     loaded = LoraStudent.load(tmp_path)
     assert loaded.name == "lora"
@@ -132,6 +137,7 @@ def facts(backbone: str, tokens: BinTokens, **other: object) -> StudentFile:
         "alpha_ids": tokens.alphas,
         "budget_ids": tokens.budgets,
         "prompt": prompt_version(),
+        "leaning": AS_MEAN,
     }
     return StudentFile.model_validate({**base, **other})
 
@@ -147,7 +153,7 @@ def test_a_student_of_another_template_or_tokenizer_is_refused(
     with pytest.raises(ArtifactError, match="prompt old; this version has"):
         read_student(tmp_path)
     with pytest.raises(ArtifactError, match="bins are tokens"):
-        LoraStudent.of(backbone, backbone.model, 64, BINS, tokens)
+        LoraStudent.of(backbone, backbone.model, 64, BINS, tokens, AS_MEAN)
 
 
 def test_a_student_trained_on_other_weights_of_that_name_is_refused(

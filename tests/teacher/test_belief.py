@@ -1,10 +1,11 @@
-"""Beliefs: votes decide alpha, utility decides K."""
+"""Beliefs: votes lean alpha, utility decides K."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adamroute.leaning import Leaning
 from adamroute.retrieval.replay import TargetRanks, price, recall_surfaces
 from adamroute.teacher.belief import (
     Belief,
@@ -14,6 +15,7 @@ from adamroute.teacher.belief import (
     undecided,
 )
 from adamroute.theta import Bins, Theta
+from tests.leanings import ALL_THE_WAY, AS_MEAN
 
 BINS = Bins(40)  # budgets 20 and 40
 
@@ -30,31 +32,31 @@ def belief(votes: dict[int, float], surface: float = 0.5) -> Belief:
     return Belief(counted, np.full(BINS.shape, surface))
 
 
-def test_the_alpha_with_most_votes_wins_whatever_the_mean_surface_likes() -> None:
-    held = belief({2: 0.6, 8: 0.4})
+def test_the_votes_say_which_way_whatever_the_mean_surface_likes() -> None:
+    held = belief({2: 0.75, 8: 0.25})  # their mean is .35
     held.surface[8] = 0.9
-    assert held.theta(BINS, 0.1) == Theta(0.2, 20)
+    assert held.theta(BINS, 0.1, ALL_THE_WAY) == Theta(0.0, 20)
+    assert held.theta(BINS, 0.1, Leaning(scale=0.15, reach=0.2)) == Theta(0.3, 20)
 
 
 def test_k_is_the_best_at_that_alpha_for_its_price() -> None:
     held = belief({2: 1.0})
     held.surface[2] = 0.5, 0.6  # K = 40 gains .1 and costs lambda / 2 more
-    assert held.theta(BINS, 0.19) == Theta(0.2, 40)
-    assert held.theta(BINS, 0.21) == Theta(0.2, 20)
+    assert held.theta(BINS, 0.19, AS_MEAN) == Theta(0.2, 40)
+    assert held.theta(BINS, 0.21, AS_MEAN) == Theta(0.2, 20)
 
 
-def test_ties_go_to_the_alpha_nearest_the_middle_and_the_smaller_k() -> None:
-    assert belief({1: 0.5, 7: 0.5}).theta(BINS, 0.0) == Theta(0.7, 20)
-    assert belief({4: 0.5, 6: 0.5}).theta(BINS, 0.0) == Theta(0.4, 20)
+def test_votes_that_cancel_give_one_half_and_ties_the_smaller_k() -> None:
+    assert belief({1: 0.5, 9: 0.5}).theta(BINS, 0.0, ALL_THE_WAY) == Theta(0.5, 20)
 
 
-def test_two_rows_that_need_opposite_branches_elect_an_end_not_the_middle() -> None:
-    # The mean of the two surfaces is highest in the middle: (.5 + .5) / 2 there, .4 at an end.
-    surfaces = recall_surfaces(split_ranks([10, 10_000], [10_000, 10]), Bins(20))
+def test_rows_that_need_one_branch_and_fewer_that_need_the_other_lean_to_the_first() -> None:
+    # The mean of the surfaces is highest in the middle, where each row gets a half.
+    surfaces = recall_surfaces(split_ranks([10, 10, 10_000], [10_000, 10_000, 10]), Bins(20))
     votes = alpha_votes(surfaces, Bins(20), 0.0)
-    held = mixture(np.array([0.51, 0.49]), votes, surfaces)
-    assert int(surfaces.mean(axis=0).argmax()) in range(3, 8)
-    assert held.theta(Bins(20), 0.0).alpha >= 0.9
+    held = mixture(np.ones(3), votes, surfaces)
+    assert int(surfaces[1:].mean(axis=0).argmax()) in range(3, 8)
+    assert held.theta(Bins(20), 0.0, ALL_THE_WAY).alpha == 1.0
 
 
 @given(st.integers(1, 3000), st.integers(1, 3000), st.floats(0.0, 2.0))
@@ -84,7 +86,7 @@ def test_fused_evidence_votes_for_the_alphas_at_which_its_item_ranks_well() -> N
     # soft labels at temperature .05: exp(.8 / .05) against exp(.0099 / .05) at the ten others
     wanted = 1 / (1 + 10 * np.exp((1 / 101 - 0.8) / 0.05))
     assert held.votes[8] == pytest.approx(wanted)
-    assert held.theta(bins, 0.0) == Theta(0.8, 20)
+    assert held.theta(bins, 0.0, AS_MEAN) == Theta(0.8, 20)
 
 
 def test_where_nothing_is_known_one_half_is_held() -> None:
@@ -92,36 +94,4 @@ def test_where_nothing_is_known_one_half_is_held() -> None:
     held = undecided(surface)
     assert held.votes.tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
     assert held.surface is surface
-    assert held.theta(BINS, 0.0).alpha == 0.5
-
-
-def test_without_trust_every_vote_is_for_one_half() -> None:
-    held = belief({0: 0.7, 9: 0.3}).trusted(0.0)
-    assert held.votes.tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
-    assert held.theta(BINS, 0.0) == Theta(0.5, 20)
-
-
-def test_full_trust_leaves_the_votes_as_they_are() -> None:
-    before = belief({0: 0.25, 3: 0.5, 10: 0.25})
-    assert before.trusted(1.0).votes.tolist() == before.votes.tolist()
-    assert before.trusted(1.0).surface is before.surface
-
-
-def test_half_trust_moves_votes_half_the_way_between_two_bins_to_both_by_nearness() -> None:
-    # 1.0 comes to .75, half to .7 and half to .8; .1 to .3; .5 stays. At trust .75, 0 to .125.
-    held = belief({10: 0.6, 1: 0.3, 5: 0.1}).trusted(0.5)
-    assert held.votes.tolist() == pytest.approx([0, 0, 0, 0.3, 0, 0.1, 0, 0.3, 0.3, 0, 0])
-    low = belief({0: 1.0}).trusted(0.75)
-    assert low.votes.tolist() == pytest.approx([0, 0.75, 0.25, 0, 0, 0, 0, 0, 0, 0, 0])
-
-
-@given(st.lists(st.floats(0, 1), min_size=11, max_size=11), st.floats(0, 1))
-def test_trust_keeps_the_mass_of_the_votes_and_draws_their_mean_towards_one_half(
-    raw: list[float], trust: float
-) -> None:
-    votes = (np.array(raw) + 0.01) / (sum(raw) + 0.11)
-    held = Belief(votes, np.full(BINS.shape, 0.5)).trusted(trust)
-    assert held.votes.sum() == pytest.approx(1.0)
-    assert held.votes.min() >= 0.0
-    alphas = np.arange(11) / 10
-    assert held.votes @ alphas - 0.5 == pytest.approx(trust * (votes @ alphas - 0.5), abs=1e-9)
+    assert held.theta(BINS, 0.0, ALL_THE_WAY).alpha == 0.5

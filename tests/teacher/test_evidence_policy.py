@@ -7,6 +7,7 @@ import pytest
 
 from adamroute.catalogue.item_words import INTENTS, item_words, words_in
 from adamroute.catalogue.request import PreferenceProfile, Request
+from adamroute.leaning import Leaning
 from adamroute.retrieval.replay import TargetRank, TargetRanks, recall_surfaces
 from adamroute.teacher.belief import alpha_votes
 from adamroute.teacher.context import Context, Evidence
@@ -17,6 +18,7 @@ from adamroute.teacher.paraphrase import VERBATIM, Paraphraser
 from adamroute.teacher.policy import Memory, Observation, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import ALPHAS, Bins, Theta
+from tests.leanings import AS_MEAN
 
 BINS = Bins(20)  # one budget: surfaces are [11, 1]
 FALLING = (1.0 - np.array(ALPHAS))[:, None]  # likes the multimodal branch
@@ -31,13 +33,14 @@ PLAIN = item_words("NORDLI lamp", "gives soft light", "lamp", {})
 
 
 def policy(
-    *, strength: float = 1.0, share: float = 0.0, lam: float = 0.0, trust: float = 1.0
+    *, strength: float = 1.0, share: float = 0.0, lam: float = 0.0, reach: float = 0.5
 ) -> EvidencePolicy:
     """A sure classifier: the first axis is visual (prior falls), the second functional (rises)."""
     weights = 50.0 * np.eye(3, 2)
     surfaces = np.stack([FALLING, RISING, np.zeros_like(RISING)])
     composition = IntentModel(weights, np.zeros(3), surfaces, VOTES)
-    return EvidencePolicy(composition, VERBATIM, BINS, lam, strength, share, trust)
+    leaning = Leaning(scale=0.3, reach=reach)  # a visual query's votes have their mean at .2
+    return EvidencePolicy(composition, VERBATIM, BINS, lam, strength, share, leaning)
 
 
 def task(
@@ -65,12 +68,12 @@ def test_the_start_without_neighbours_says_so() -> None:
 
 
 def test_neighbours_move_the_start_by_their_share_of_the_prior() -> None:
-    # Alpha 1 has .2, .8 and 1/11 of the kinds' votes, of 1.0909 in all: .183, .733 and .083.
-    # The visual query's own votes: .8 - .2 = .6 for alpha 0. The neighbour's: -.6 * (.733 - .183)
-    # = -.33. They balance at share .6 / .93 = .645.
+    # Alpha 1 has .2, .8 and 1/11 of the kinds' votes, of 1.0909 in all: .183, .733 and .083, whose
+    # mean alphas are .2, .8 and .5: .665. The visual query's own votes have theirs at .2.
     near = (Neighbour("n", 1.0, Theta(1.0, 20), ()),)
-    assert policy(share=0.6).start([task(neighbours=near)])[0].theta.alpha == 0.0
-    assert policy(share=0.7).start([task(neighbours=near)])[0].theta.alpha == 1.0
+    starts = [policy(share=share).start([task(neighbours=near)])[0] for share in (0.0, 0.3, 1.0)]
+    # .5 + .5 (mean - .5) / .3, at means .2, .7 * .2 + .3 * .665 = .34 and .665
+    assert [thought.theta.alpha for thought in starts] == [0.0, 0.2, 0.8]
 
 
 def test_a_theta_votes_for_the_kinds_that_vote_for_its_alpha() -> None:
@@ -80,14 +83,14 @@ def test_a_theta_votes_for_the_kinds_that_vote_for_its_alpha() -> None:
 
 
 def test_evidence_overrules_the_prior_once_it_outweighs_it() -> None:
-    # The prior has .6 more votes for alpha 0 than for alpha 1. An item that only text finds, at
-    # rank 1, votes for high alphas alone: .0025 at alpha 0, more than .09 at each from .2 up.
+    # The prior's votes have their mean at .2. An item that only text finds, at rank 1, votes for
+    # high alphas alone: .0025 at alpha 0, more than .09 at each from .2 up.
     mind, request, one = policy(strength=0.05), task(), seen(1, 10_000)
     memory = Memory(mind.start([request])[0])
     first = mind.update([Turn(request, memory, one)])[0]
     assert (memory.theta.alpha, first.theta.alpha > 0.0) == (0.0, True)
     stubborn = policy(strength=5.0).update([Turn(request, memory, one)])[0]
-    assert stubborn.theta.alpha == 0.0
+    assert stubborn.theta.alpha <= 0.2 < first.theta.alpha
 
 
 def test_belief_is_the_weighted_mean_of_prior_and_observations() -> None:
@@ -101,13 +104,10 @@ def test_belief_is_the_weighted_mean_of_prior_and_observations() -> None:
     assert belief.votes == pytest.approx((3 * VOTES[0] + own) / 4)
 
 
-def test_little_trust_draws_every_theta_towards_one_half() -> None:
-    # The visual query's votes, .8 at 0 and .2 at 1, come to .25 and .75 at a trust of one half,
-    # each shared by the two bins beside it; the leading pair ties: the one nearer to the middle.
-    assert policy(trust=0.0).start([task(0)])[0].theta.alpha == 0.5
-    assert policy(trust=0.5).start([task(0)])[0].theta.alpha == 0.3
-    assert policy(trust=0.6).start([task(0)])[0].theta.alpha == 0.2  # .5 - .6 * .5
-    mind, request = policy(strength=5.0, trust=0.6), task(0)
+def test_thin_evidence_keeps_every_theta_near_one_half() -> None:
+    assert policy(reach=0.0).start([task(0)])[0].theta.alpha == 0.5
+    assert policy(reach=0.3).start([task(0)])[0].theta.alpha == 0.2
+    mind, request = policy(strength=5.0, reach=0.3), task(0)
     memory = Memory(mind.start([request])[0])
     assert mind.update([Turn(request, memory, seen(10_000, 1))])[0].theta.alpha == 0.2
 
@@ -127,8 +127,8 @@ def test_the_price_of_k_enters_every_choice() -> None:
     even = np.full((3, 11), 1 / 11)
     flat = IntentModel(np.zeros((3, 2)), np.zeros(3), np.full((3, *bins.shape), 0.5), even)
     flat.surfaces[:, :, 1] = 0.6  # the larger budget gains .1
-    cheap = EvidencePolicy(flat, VERBATIM, bins, 0.19, 1.0, 0.0)  # costs .19 * 20 / 40 more
-    dear = EvidencePolicy(flat, VERBATIM, bins, 0.21, 1.0, 0.0)
+    cheap = EvidencePolicy(flat, VERBATIM, bins, 0.19, 1.0, 0.0, AS_MEAN)  # .19 * 20 / 40 more
+    dear = EvidencePolicy(flat, VERBATIM, bins, 0.21, 1.0, 0.0, AS_MEAN)
     assert cheap.start([task()])[0].theta == Theta(0.5, 40)
     assert dear.start([task()])[0].theta == Theta(0.5, 20)
 

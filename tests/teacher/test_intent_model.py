@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from adamroute.catalogue.item_words import INTENTS, Intent
 from adamroute.errors import ArtifactError
-from adamroute.teacher.belief import Belief
 from adamroute.teacher.intent_model import (
     FEWEST,
+    WORTH,
     IntentModel,
     KnownIntents,
+    KnownOutcomes,
     fit_intent_model,
     load_intent_model,
 )
@@ -20,12 +21,10 @@ from adamroute.teacher.intent_model import (
 EACH = FEWEST
 CYCLE: list[Intent] = list(INTENTS) * EACH  # as many written requests of every kind as it takes
 # Row r of the cycle: kind r mod 3. The mean over a kind's rows is that of r: 43.5, 44.5, 45.5.
-SURFACES = np.stack([np.arange(3.0 * EACH), 2 * np.arange(3.0 * EACH)], axis=1)[:, :, None]
-VOTES = np.tile(
-    np.eye(3)[:, :2], (EACH, 1)
-)  # visual: first alpha, functional: second, mixed: none
-UNKNOWN = Belief(np.array([0.25, 0.75]), np.array([[7.0], [8.0]]))
-NOTHING = KnownIntents(np.empty((0, 4), np.float32), [])
+SURFACES = np.tile(np.arange(3.0 * EACH)[:, None, None], (1, 11, 1))
+VOTES = np.tile(np.eye(11)[[0, 10, 5]], (EACH, 1))  # by photos, by text, by both
+AXES = np.eye(4, dtype=np.float32)
+NOTHING = KnownOutcomes(np.empty((0, 4), np.float32), np.empty((0, 11)), np.empty((0, 11, 1)))
 
 
 def clouds(kinds: list[Intent], each: int = 40) -> tuple[NDArray[np.float32], list[Intent]]:
@@ -38,14 +37,25 @@ def clouds(kinds: list[Intent], each: int = 40) -> tuple[NDArray[np.float32], li
     return vectors.astype(np.float32), [kind for kind in kinds for _ in range(each)]
 
 
-def fitted(kinds: list[Intent], elsewhere: list[Intent] | None = None) -> IntentModel:
-    """From the shop's requests of some kinds, and from others' of all or some."""
-    vectors, labels = clouds(kinds) if kinds else (NOTHING.vectors, [])
-    count = len(labels)
-    return fit_intent_model(
-        KnownIntents(vectors, labels), np.zeros((count, 2, 1)), np.full((count, 2), 0.5),
-        anywhere=KnownIntents(*clouds(elsewhere or list(INTENTS))), unknown=UNKNOWN,
-    )  # fmt: skip
+def outcomes(vectors: NDArray[np.float32]) -> KnownOutcomes:
+    """Requests that any alpha serves as well."""
+    count = len(vectors)
+    return KnownOutcomes(vectors, np.full((count, 11), 1 / 11), np.zeros((count, 11, 1)))
+
+
+def fit(
+    written: KnownOutcomes, kinds: list[Intent], logged: KnownOutcomes = NOTHING
+) -> IntentModel:
+    anywhere = KnownIntents(*clouds(list(INTENTS)))
+    return fit_intent_model(written, kinds, anywhere=anywhere, logged=logged)
+
+
+def fitted(kinds: list[Intent]) -> IntentModel:
+    """From the shop's requests of some kinds, and from others' of all."""
+    if not kinds:
+        return fit(NOTHING, [], outcomes(AXES[:1]))
+    vectors, labels = clouds(kinds)
+    return fit(outcomes(vectors), labels)
 
 
 def test_the_classifier_tells_the_kinds_it_was_shown_apart() -> None:
@@ -64,13 +74,8 @@ def test_kinds_that_the_shop_cannot_be_asked_for_are_told_by_other_shops_phrases
 
 
 def test_the_shops_own_requests_move_what_other_shops_phrases_say() -> None:
-    vectors = np.eye(4, dtype=np.float32)[[3] * 400]
-    own = KnownIntents(vectors, ["mixed"] * 400)  # the fourth axis means nothing anywhere else
-    model = fit_intent_model(
-        own, np.zeros((400, 2, 1)), np.full((400, 2), 0.5),
-        anywhere=KnownIntents(*clouds(list(INTENTS))), unknown=UNKNOWN,
-    )  # fmt: skip
-    fourth = np.eye(4, dtype=np.float32)[3:]
+    fourth = AXES[3:]  # which means nothing anywhere else
+    model = fit(outcomes(AXES[[3] * 400]), ["mixed"] * 400)
     assert fitted([]).kinds(fourth)[0, 2] < 0.5
     assert model.kinds(fourth)[0, 2] > 0.9
 
@@ -82,39 +87,47 @@ def test_a_vector_gets_the_same_probabilities_in_any_batch() -> None:
     assert np.array_equal(composition.kinds(vectors), alone)
 
 
-def with_beliefs(kinds: list[Intent]) -> IntentModel:
+def with_beliefs(kinds: list[Intent], logged: KnownOutcomes = NOTHING) -> IntentModel:
     count = len(kinds)
-    own = KnownIntents(np.tile(np.eye(4, dtype=np.float32), (count, 1))[:count], kinds)
-    return fit_intent_model(
-        own, SURFACES[:count], VOTES[:count],
-        anywhere=KnownIntents(*clouds(list(INTENTS))), unknown=UNKNOWN,
-    )  # fmt: skip
+    vectors = np.tile(AXES, (count, 1))[:count]
+    return fit(KnownOutcomes(vectors, VOTES[:count], SURFACES[:count]), kinds, logged)
 
 
 def test_each_kind_keeps_its_own_mean_and_the_prior_mixes_them() -> None:
     composition = with_beliefs(CYCLE)
-    assert composition.surfaces.ravel().tolist() == [43.5, 87.0, 44.5, 89.0, 45.5, 91.0]
-    assert composition.votes.tolist() == [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    assert composition.surfaces[:, 0, 0].tolist() == [43.5, 44.5, 45.5]
+    assert composition.votes.tolist() == np.eye(11)[[0, 10, 5]].tolist()
     prior = composition.prior(np.array([0.75, 0.25, 0.0]))
-    assert prior.surface.ravel().tolist() == [43.75, 87.5]
-    assert prior.votes.tolist() == [0.75, 0.25]
+    assert prior.surface[:, 0].tolist() == [43.75] * 11
+    assert prior.votes[[0, 10]].tolist() == [0.75, 0.25]
 
 
-def test_a_kind_of_too_few_written_requests_has_the_belief_of_what_is_unknown() -> None:
+def test_a_kind_of_too_few_written_requests_is_undecided() -> None:
     one_short = with_beliefs(CYCLE[:-1])  # 30 visual, 30 functional, 29 mixed
-    assert one_short.surfaces[:2].ravel().tolist() == [43.5, 87.0, 44.5, 89.0]
-    assert one_short.surfaces[2].tolist() == UNKNOWN.surface.tolist()
-    assert one_short.votes.tolist() == [[1.0, 0.0], [0.0, 1.0], UNKNOWN.votes.tolist()]
+    assert one_short.votes.tolist() == np.eye(11)[[0, 10, 5]].tolist()
+    assert one_short.surfaces[:2, 0, 0].tolist() == [43.5, 44.5]
+    assert one_short.surfaces[2] == pytest.approx(SURFACES[:-1].mean(axis=0))
 
 
-def test_without_written_requests_all_kinds_share_what_is_unknown() -> None:
-    composition = fit_intent_model(
-        NOTHING, np.empty((0, 2, 1)), np.empty((0, 2)),
-        anywhere=KnownIntents(*clouds(list(INTENTS))), unknown=UNKNOWN,
-    )  # fmt: skip
-    prior = composition.prior(np.array([0.2, 0.3, 0.5]))
-    assert prior.surface.ravel().tolist() == pytest.approx([7, 8])
-    assert prior.votes.tolist() == pytest.approx([0.25, 0.75])
+def test_logged_requests_count_beside_all_written_ones_of_their_kind() -> None:
+    # WORTH requests of the first axis, which the phrases call visual, that text alone serves.
+    count = int(WORTH)
+    logged = KnownOutcomes(
+        AXES[[0] * count], np.tile(np.eye(11)[10], (count, 1)), np.ones((count, 11, 1))
+    )
+    composition = with_beliefs(CYCLE, logged)
+    likely = composition.kinds(AXES[:1])[0]
+    share = likely * count / (WORTH + likely * count)
+    assert composition.votes[0, 10] == pytest.approx(share[0])
+    assert composition.votes[2, [5, 10]] == pytest.approx([1 - share[2], share[2]])
+    assert composition.surfaces[0, 0, 0] == pytest.approx(43.5 * (1 - share[0]) + share[0])
+
+
+def test_without_written_requests_logged_ones_move_what_is_undecided() -> None:
+    logged = KnownOutcomes(AXES[:1], np.eye(11)[[10]], np.ones((1, 11, 1)))
+    composition = fit(NOTHING, [], logged)
+    assert composition.votes.argmax(axis=1).tolist() == [5, 5, 5]
+    assert composition.votes[0, 10] > composition.votes[1, 10] > 0.0
 
 
 def test_a_saved_composition_reads_back_and_the_file_is_always_the_same(tmp_path: Path) -> None:

@@ -23,13 +23,20 @@ from adamroute.teacher.policy import Liking, Rewriting, TeacherPolicy, Thought, 
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import ALPHAS, Bins, Theta
 from tests.distill.market import BagOfWords, kept_likings, market_index, market_shop
+from tests.leanings import AS_MEAN
 
 BINS = Bins(20)
 STATIC = Theta(0.5, 20)
 FLAT = np.full((3, *BINS.shape), 0.5)
 EVEN = np.full((3, 11), 1 / 11)
 EVIDENCE = EvidencePolicy(
-    IntentModel(np.zeros((3, 256)), np.zeros(3), FLAT, EVEN), VERBATIM, BINS, 0.0, 5.0, 0.1
+    IntentModel(np.zeros((3, 256)), np.zeros(3), FLAT, EVEN),
+    VERBATIM,
+    BINS,
+    0.0,
+    5.0,
+    0.1,
+    AS_MEAN,
 )
 
 

@@ -20,6 +20,7 @@ from adamroute.stages import read_manifest
 from adamroute.theta import ALPHAS, Bins, Theta
 from adamroute.training.held_out import HeldOut, measure
 from adamroute.training.train import run_train
+from tests.leanings import AS_MEAN
 
 BINS = Bins(40)
 
@@ -86,7 +87,7 @@ def always(theta: Theta) -> LinearStudent:
     """A student that gives one answer whatever it is asked."""
     scores = np.zeros(BINS.shape)
     scores[ALPHAS.index(theta.alpha), BINS.budgets.index(theta.budget)] = 1.0
-    return LinearStudent(np.zeros((4, scores.size)), scores.ravel(), BINS)
+    return LinearStudent(np.zeros((4, scores.size)), scores.ravel(), BINS, AS_MEAN)
 
 
 def test_regret_is_the_best_alpha_at_the_own_budget_less_the_chosen_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from adamroute.distill.evaluation.desk import Desk
 from adamroute.distill.evaluation.routers import routers
 from adamroute.reranking.reranker import RetrievalOrder
 from adamroute.teacher.answer import TeacherAnswer
-from adamroute.theta import Theta
+from adamroute.theta import Combine, Theta
 from tests.distill.worlds import (
     CONSTANTS,
     bench,
@@ -101,29 +102,54 @@ def test_without_preference_scoring_items_stay_in_the_order_of_retrieval() -> No
         places = found.rows.tolist()
         target = int(known.targets[b])
         wanted = places.index(target) + 1 if target in places else float("inf")
-        assert at.serve(b, THETA).rank == wanted
+        assert at.serve(b, THETA, "split").rank == wanted
 
 
 def test_what_the_shopper_disliked_takes_no_place_and_stays_a_candidate() -> None:
     known = requests()
     at = desk(known, reranker=RetrievalOrder())
-    b = next(b for b in range(len(known)) if 2.0 <= at.serve(b, THETA).rank < float("inf"))
+    b = next(
+        b for b in range(len(known)) if 2.0 <= at.serve(b, THETA, "split").rank < float("inf")
+    )
     found = steps().retrieve(prepared(known)[b], THETA)
     first = found.rows[0]  # the re-ranker keeps the order of retrieval
     history = (Interaction(index().ids[first], positive=False),)
     asked = list(prepared(known))
     request = replace(asked[b].context.request, history=history)
     asked[b] = replace(asked[b], context=replace(asked[b].context, request=request))
-    told = Desk(steps(), RetrievalOrder(), asked, known.targets).serve(b, THETA)
-    assert told.rank == at.serve(b, THETA).rank - 1
-    assert told.candidates == at.serve(b, THETA).candidates
+    told = Desk(steps(), RetrievalOrder(), asked, known.targets).serve(b, THETA, "split")
+    assert told.rank == at.serve(b, THETA, "split").rank - 1
+    assert told.candidates == at.serve(b, THETA, "split").candidates
 
 
 def test_without_augmentation_no_neighbours_item_is_a_candidate() -> None:
     known = requests()
     far = int(np.argmax(np.minimum(known.text, known.mm)))  # beyond both branches' reach
-    assert np.isfinite(desk(known, (int(known.targets[far]),)).serve(far, THETA).rank)
-    assert desk(known).serve(far, THETA).rank == float("inf")
+    assert np.isfinite(desk(known, (int(known.targets[far]),)).serve(far, THETA, "split").rank)
+    assert desk(known).serve(far, THETA, "split").rank == float("inf")
+
+
+def test_a_budget_is_spent_as_the_router_means_it_and_answers_are_kept_apart() -> None:
+    known, at = requests(), desk(requests(), reranker=RetrievalOrder())
+    retriever, far = index().retriever, 0
+    for b in range(len(known)):
+        vectors, target = (known.text_vectors[b], known.mm_vectors[b]), int(known.targets[b])
+        for combine in get_args(Combine):
+            found = retriever.search(*vectors, Theta(0.3, 20), combine=combine)
+            served = at.serve(b, Theta(0.3, 20), combine)
+            places = found.rows.tolist()
+            rank = places.index(target) + 1 if target in places else float("inf")
+            assert (served.candidates, served.rank) == (len(places), rank)
+            far += served.candidates < 20
+    assert far  # a split has fewer where both branches found an item
+
+
+def test_equal_splits_are_one_answer_and_other_weights_are_others() -> None:
+    at = desk(requests())
+    one, same = (at.serve(0, Theta(alpha, 20), "split") for alpha in (0.5, 0.51))
+    assert one is same  # ten of text either way
+    assert at.serve(0, Theta(0.5, 20), "fused") is not one
+    assert at.serve(0, Theta(0.51, 20), "fused") is not at.serve(0, Theta(0.5, 20), "fused")
 
 
 def test_rows_named_from_outside_are_served_whatever_their_ranks() -> None:

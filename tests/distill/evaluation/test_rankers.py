@@ -61,7 +61,7 @@ def test_one_branch_alone_ranks_as_its_index_does_with_ties_lost() -> None:
     vectors = index.encode([QUERY])
     found = by_retrieval(encoded, Theta(0.0, 24))(request(), None)
     rows = np.arange(24)
-    worst = index.retriever.mm.pessimistic_ranks(np.repeat(vectors.mm, 24, axis=0), rows)
+    worst = index.retriever.mm.ranks(np.repeat(vectors.mm, 24, axis=0), rows, worst=True)
     assert [place(found, row) for row in range(24)] == worst.tolist()
     assert worst.tolist().count(2) == 2  # the two red lamps look alike
 

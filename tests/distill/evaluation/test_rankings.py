@@ -10,19 +10,17 @@ from adamroute.distill.evaluation.outcomes import listed
 from adamroute.distill.evaluation.rankings import (
     Bm25,
     Ranking,
-    fit_weight,
     fused,
     fused_hits,
     fused_rows,
-    fusion_scores,
     judged_weight,
     judged_weights,
     ordered,
 )
-from adamroute.distill.evaluation.splits import FIXED_BUDGETS
-from adamroute.retrieval.ranks import rank_queries
-from tests.distill.market import market_index, market_shop
-from tests.distill.worlds import B, N, bench, requests
+from adamroute.distill.evaluation.routers import routers
+from adamroute.retrieval.replay import recalled
+from adamroute.theta import Theta
+from tests.distill.worlds import B, N, bench, by_rank, requests
 
 TEXTS = ("a lamp that dims softly", "a rug that muffles steps", "lamps and rugs", "a red lamp")
 
@@ -85,28 +83,21 @@ def test_both_branches_first_items_are_judged_request_by_request() -> None:
     assert asked == [(b, *map(int, pair)) for b, pair in enumerate(firsts)]
 
 
-def test_fusion_at_the_ends_is_one_branch_alone() -> None:
-    index, queries = market_index(), market_shop().queries
-    known = rank_queries(index, queries, 1)
-    ends = ((1.0, known.text, known.text_worst), (0.0, known.mm, known.mm_worst))
-    for weight, ranks, worst in ends:
-        scores = fusion_scores(index, known, np.full(len(known), weight))
-        found = np.array(places(ordered(scores, known.targets, 1)))
-        clear = ranks == worst  # the branches call scores equal that differ by a millionth
-        assert clear.any()
-        assert found[clear].tolist() == ranks[clear].tolist()
-
-
-def test_the_fitted_weight_recalls_as_much_as_any_other() -> None:
-    index = market_index()
-    known = rank_queries(index, market_shop().queries, 1)
-
-    def hits(weight: float) -> int:
-        scores = fusion_scores(index, known, np.full(len(known), weight))
-        found = ordered(scores, known.targets, 1)
-        return sum(int(found.within(k).sum()) for k in FIXED_BUDGETS)
-
-    assert hits(fit_weight(index, known)) == max(hits(tenth / 10) for tenth in range(11))
+def test_the_judged_weight_fuses_both_branches_whatever_the_run_does() -> None:
+    world = bench(collaborative=())  # of a run that splits
+    world.reranker = by_rank("log_text_rank", -0.5)  # no item is of the top grade
+    found, known = routers("peer")["judged_fusion"].choose(world), requests()
+    weights = judged_weights(known, world.desk({}).judge)
+    assert found.alphas.tolist() == [weights.tolist()]
+    assert len(set(weights.tolist())) > 1
+    assert weights.min() >= 0.5  # the text branch's first item is first by text
+    for k in (20, 40):
+        hits = [
+            recalled(known.ranks.take(np.array([b])), Theta(weight, k), "fused")[0]
+            for b, weight in enumerate(weights.tolist())
+        ]
+        assert found.hits_at(k)[0].tolist() == hits
+    assert np.all(found.candidates == 40)  # fused retrieval fills the budget
 
 
 def test_a_ranking_is_served_with_its_first_k_rows_and_nothing_else() -> None:

@@ -84,6 +84,6 @@ def test_a_reports_rows_are_what_the_library_answers(bench: Bench, off: str) -> 
             assert answer.theta == wanted[b]
             rank = place(answer, bench.queries[b].target_id)
             if math.isfinite(rank) or len(answer.items) < ALL:
-                assert rank == desk.serve(b, wanted[b]).rank
+                assert rank == desk.serve(b, wanted[b], bench.constants.combine).rank
                 shown += math.isfinite(rank)
     assert shown > n  # most wanted items are found by most

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import yaml
 from PIL import Image
@@ -24,6 +25,7 @@ from adamroute.distill.evaluation.schema import TeacherReport
 from adamroute.distill.evaluation.summary import minus
 from adamroute.distill.evaluation.table import pooled
 from adamroute.distill.evaluation.teacher_report import (
+    Taught,
     build_teacher_report,
     hardness,
     run_teacher_report,
@@ -39,11 +41,11 @@ from tests.distill.taught import taught
 NOTHING = np.empty(0)
 
 
-def by_hand() -> TeacherReport:
+def by_hand(found: Taught | None = None) -> TeacherReport:
     config = Config(name="small", shop=Path("shop"), out=Path("out"))
     catalogue = Catalogue((Item("item", "A rug", "rug", {}, "rug", None),))
     shop = Shop("small_shop", Path("shop"), catalogue, {}, (), "none")
-    return build_teacher_report(config, shop, taught(), "test split", remembered=False)
+    return build_teacher_report(config, shop, found or taught(), "test split", remembered=False)
 
 
 def page_is_well_formed(page: str) -> None:
@@ -68,6 +70,25 @@ def test_gain_costs_and_fallback_shares_are_those_worked_by_hand() -> None:
     assert report.no_evidence == 0.25
     assert report.regret == pytest.approx(0.1)
     assert (report.teacher_budget, report.costs["ms"], report.costs["llm_calls"]) == (40, 8.0, 0.0)
+
+
+def test_the_teacher_is_held_against_the_best_that_a_shop_has_today_and_every_rival() -> None:
+    report = by_hand()
+    assert list(report.minus) == [
+        "static_best", "rrf", "fusion_half", "fusion_best", "knn", "kind_guessed", "kind_known",
+        "prior_only", "oracle",
+    ]  # fmt: skip
+    assert report.today == "static_best"  # all four recall 6 of 12: the first of them
+    assert report.rows["teacher"].minus("today", "mean").mean == pytest.approx(2 / 12)
+    other = taught()
+    better = pl.when(pl.col("router") == "fusion_best").then(1.0).otherwise("value")
+    table = replace(other.table, rows=other.table.rows.with_columns(value=better))
+    report = by_hand(replace(other, table=table))
+    assert report.today == "fusion_best"
+    assert report.rows["teacher"].minus("today", "mean").mean == pytest.approx(8 / 12 - 1)
+    assert report.rows["teacher"].minus("static_best", "mean").mean == pytest.approx(2 / 12)
+    said = teacher_verdict(report)[0]
+    assert "the best that a shop has without a router, best fixed linear fusion, 100.0 %" in said
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,14 @@ from adamroute.distill.evaluation.splits import FIXED_BUDGETS
 from adamroute.distill.evaluation.teacher_report import Taught, measure_teacher
 from adamroute.llm.chat import Call
 from adamroute.retrieval.ranks import rank_queries
-from adamroute.retrieval.replay import recalled, regret
+from adamroute.retrieval.replay import TargetRanks, recalled, regrets
 from adamroute.teacher.answer import TraceStep
 from adamroute.theta import Theta
 from tests.distill.market import label_market, market_config, market_index, market_shop
 from tests.distill.taught import answer
 
 INDEX, SHOP = market_index(), market_shop()
-KNOWN = rank_queries(INDEX, SHOP.queries, 1)
+KNOWN = rank_queries(INDEX, SHOP.queries, len(INDEX))
 SPLIT = np.array([query.split for query in SHOP.queries])
 
 
@@ -49,6 +49,11 @@ def bench(config: Config) -> Bench:
     return bench_of(config, "test", "train", "calibration")
 
 
+def own_ranks(place: int) -> TargetRanks:
+    """Of one of the test split's requests."""
+    return KNOWN.take(SPLIT == "test").ranks.take(np.array([place]))
+
+
 @pytest.fixture(scope="module")
 def measured(bench: Bench) -> Taught:
     return measure_teacher(bench)
@@ -58,32 +63,29 @@ def test_some_of_the_known_requests_keep_their_ranks_and_names() -> None:
     few = KNOWN.take(SPLIT == "test")
     assert few.request_ids == tuple(query.query_id for query in SHOP.split("test"))
     assert few.text.tolist() == KNOWN.text[SPLIT == "test"].tolist()
-    assert few.text_lists.shape == (len(few), 1)
+    assert few.text_lists.shape == (len(few), len(INDEX))
 
 
 @pytest.mark.parametrize("name", ["teacher", "prior_only"])
 def test_recall_at_k_keeps_the_alpha_of_the_answer_and_of_its_start(
     bench: Bench, measured: Taught, name: str
 ) -> None:
-    known = KNOWN.take(SPLIT == "test")
+    way = bench.constants.combine
     found = measured.table.values(name, *(f"recall@{k}" for k in FIXED_BUDGETS))
     for b, said in enumerate(bench.taught({})):
         alpha = (said.theta if name == "teacher" else said.theta0).alpha
-        hits = [
-            recalled(known.text[[b]], known.mm[[b]], Theta(alpha, k))[0] for k in FIXED_BUDGETS
-        ]
+        hits = [recalled(own_ranks(b), Theta(alpha, k), way)[0] for k in FIXED_BUDGETS]
         assert found[b].tolist() == hits
 
 
 def test_regret_and_recall_are_those_of_the_answers_own_theta(
     bench: Bench, measured: Taught
 ) -> None:
-    known, table = KNOWN.take(SPLIT == "test"), measured.table
+    way, table = bench.constants.combine, measured.table
     for b, said in enumerate(bench.taught({})):
-        pair = known.text[[b]], known.mm[[b]]
-        assert table.of("teacher", "recall")[b] == recalled(*pair, said.theta)[0]
-        own = regret(int(pair[0][0]), int(pair[1][0]), said.theta)
-        assert table.of("teacher", "regret")[b] == own
+        own = own_ranks(b)
+        assert table.of("teacher", "recall")[b] == recalled(own, said.theta, way)[0]
+        assert table.of("teacher", "regret")[b] == regrets(own, [said.theta], way)[0]
     for k in FIXED_BUDGETS:
         assert np.all(table.of("oracle", f"recall@{k}") >= table.of("teacher", f"recall@{k}"))
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,9 +20,13 @@ from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.request import Interaction
 from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
+from adamroute.distill.labels.targets import soft_target
 from adamroute.errors import ArtifactError, LabelError
+from adamroute.leaning import reach_with
+from adamroute.retrieval.replay import TargetRanks
 from adamroute.stages import Arrays, Pieces, Record, read_manifest
 from adamroute.store import ProfileStore
+from adamroute.teacher.belief import evidence_belief
 from adamroute.teacher.constants import TARGETS_FILE, read_teacher_file
 from tests.conftest import ROOT
 from tests.distill.market import label_market, market_config, market_index, market_shop
@@ -64,11 +68,12 @@ def test_each_source_names_its_rows(whole: Config) -> None:
 def test_rows_have_the_fields_of_the_contract(whole: Config) -> None:
     wanted = {
         "format", "request_id", "user_id", "query", "source", "item_ids", "text_ranks", "mm_ranks",
-        "theta", "theta0", "steps", "prompt_hashes", "fallbacks", "ms",
+        "fused_ranks", "theta", "theta0", "steps", "prompt_hashes", "fallbacks", "ms",
     }  # fmt: skip
     for row in rows_of(whole):
         assert wanted <= row.keys()
         assert row["ms"] is None  # timings would break byte equality
+        assert row["format"] == 2
 
 
 def test_outcome_rows_hold_the_true_ranks_of_their_target(whole: Config) -> None:
@@ -80,6 +85,8 @@ def test_outcome_rows_hold_the_true_ranks_of_their_target(whole: Config) -> None
         found = INDEX.retriever.text.search(encoded.text[0], 24).rows.tolist()
         assert row["item_ids"] == [query.target_id]
         assert row["text_ranks"] == [1 + found.index(place)]
+        fused = INDEX.retriever.ranks(encoded.text, encoded.mm, np.array([place])).fused
+        assert row["fused_ranks"] == fused.tolist()
 
 
 def test_soft_labels_lie_beside_the_rows_and_sum_to_one(whole: Config) -> None:
@@ -89,6 +96,22 @@ def test_soft_labels_lie_beside_the_rows_and_sum_to_one(whole: Config) -> None:
     assert soft.sum(axis=(1, 2)) == pytest.approx(np.ones(2 * TRAIN + 60))
     assert surfaces.min() >= 0.0
     assert surfaces.max() <= 1.0
+
+
+def test_a_target_is_the_rows_own_belief_and_its_theta_goes_as_far_as_evidence_reaches(
+    tmp_path: Path,
+) -> None:
+    config = label(tmp_path, teacher=0.0, shrink=0.0)
+    constants = read_teacher_file(config.stage("labels"))
+    bins, lam = constants.bins, constants.lam
+    assert constants.leaning.reach == reach_with(TRAIN) < 0.5
+    with np.load(config.stage("labels") / TARGETS_FILE) as targets:
+        soft = targets["soft"]
+    for row, target in zip(rows_of(config), soft, strict=True):
+        ranks = (np.array(row[f"{name}_ranks"]) for name in ("text", "mm", "fused"))
+        own = evidence_belief(TargetRanks(*ranks), bins, lam)
+        assert target == pytest.approx(soft_target(own, bins, lam, config.labels.sharpness))
+        assert row["theta"] == asdict(own.theta(bins, lam, constants.leaning))
 
 
 def test_a_trace_row_is_written_for_every_step_of_every_round(whole: Config) -> None:
@@ -156,15 +179,15 @@ def test_a_shop_of_items_alone_is_labelled_by_synthetic_requests(tmp_path: Path)
     assert [row["request_id"] for row in rows] == [q.query_id for q in splits["train"]]
     assert sum(map(len, splits.values())) == 60
     assert not {q.target_id for q in splits["train"]} & {q.target_id for q in splits["test"]}
-    constants = read_teacher_file(labels)
-    assert (constants.text_factor, constants.mm_factor) == (1.0, 1.0)
+    assert read_teacher_file(labels).leaning.reach == reach_with(0)
 
 
 def test_the_manifest_records_what_later_stages_and_readers_need(whole: Config) -> None:
     counts = json.loads((whole.stage("labels") / "manifest.json").read_text())["counts"]
     assert counts["rows"] == {"teacher": TRAIN, "outcome": TRAIN, "synthetic": 60}
     assert len(counts["snapshots"]) == len(set(counts["snapshots"])) == 2
-    assert counts["difficulty"]["text"] > 0
+    assert counts["combine"] in ("fused", "split")
+    assert counts["reach"] == reach_with(TRAIN)
     assert counts["no_evidence"] == 0
     assert {"lambda", "tau", "static", "median_ranks", "fallbacks"} <= counts.keys()
 
@@ -217,8 +240,8 @@ def stopping_after(pieces: int, stop: Callable[[], None]) -> type[Pieces]:
     return Stopping
 
 
-# ranks of synthetic requests and of three splits; wording, preferences, round 1, round 2
-@pytest.mark.parametrize("pieces", range(8))
+# wording, ranks of synthetic requests and of three splits; wording, preferences, round 1, round 2
+@pytest.mark.parametrize("pieces", range(9))
 def test_a_run_cut_in_any_piece_resumes_to_the_same_bytes(
     pieces: int, whole: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,14 +252,14 @@ def test_a_run_cut_in_any_piece_resumes_to_the_same_bytes(
     with pytest.raises(KeyboardInterrupt):
         label(tmp_path)
     monkeypatch.undo()
-    cut_short = {"ranks.parts"} if pieces < 4 else {"labels.parts", "ranks"}
+    cut_short = {"ranks.parts"} if pieces < 5 else {"labels.parts", "ranks"}
     assert {p.name for p in tmp_path.iterdir()} == {"shop", "index"} | cut_short
     assert contents(label(tmp_path)) == contents(whole)
     assert {p.name for p in tmp_path.iterdir()} == {"shop", "index", "ranks", "labels"}
 
 
 def test_a_run_killed_outright_resumes_to_the_same_bytes(whole: Config, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", KILLED, str(tmp_path), "6"]
+    command = [sys.executable, "-c", KILLED, str(tmp_path), "7"]
     run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
     assert run.returncode == -signal.SIGKILL
     pieces = sorted(p.name for p in (tmp_path / "labels.parts").iterdir())

@@ -8,7 +8,6 @@ import pytest
 from adamroute.distill.labels.targets import shrunk, soft_target
 from adamroute.retrieval.replay import TargetRanks, price, recall_surfaces, soft_labels
 from adamroute.teacher.belief import Belief, evidence_belief
-from adamroute.teacher.difficulty import Difficulty
 from adamroute.theta import Bins, Combine
 
 BINS = Bins(20)
@@ -30,14 +29,6 @@ def test_a_rows_belief_is_the_mean_over_its_evidence() -> None:
     )  # both halves hit at rank n with .5
     assert belief.votes == pytest.approx(belief.votes[::-1])  # the two rows mirror each other
     assert belief.votes[0] > 2 * belief.votes[5]  # and neither is served best in the middle
-
-
-def test_ranks_of_templates_are_matched_first() -> None:
-    matched = Difficulty(2.0, 3.0).matched(ranks([5], [4]))
-    one, other = (evidence_belief(r, BINS, 0.0) for r in (matched, ranks([10], [12])))
-    assert np.allclose(one.surface, other.surface)
-    assert np.allclose(one.votes, other.votes)
-    assert not np.allclose(evidence_belief(ranks([5], [4]), BINS, 0.0).surface, one.surface)
 
 
 def test_shrinking_pulls_a_row_towards_what_its_kinds_let_expect() -> None:
