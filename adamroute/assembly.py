@@ -38,6 +38,7 @@ from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.search_index import Branches, SearchIndex, read_branches, read_items
 from adamroute.routing.confidence import Calibration, load_calibration
 from adamroute.routing.linear_student import LinearStudent
+from adamroute.routing.policy_string import Standing
 from adamroute.routing.student import Student
 from adamroute.stages import Manifest, read_manifest, verified
 from adamroute.store import ProfileStore, Snapshot, shared_store
@@ -318,6 +319,21 @@ def load_contexts(config: Config, index: SearchIndex) -> Contexts:
     """Preparation of requests over the users as the last labelling round left them."""
     snapshot = load_snapshot(config.stage("labels"), config)
     return Contexts(index, snapshot, config.teacher.evidence, config.teacher.neighbours)
+
+
+def path_facts(config: Config, constants: TeacherFile) -> Facts:
+    """What the served path knows; thetas come from outside, so nothing of calibration is read."""
+    return Facts(
+        tau=constants.tau,
+        time=constants.time,
+        threshold=0.0,
+        standing=Standing(certified=False, gain=False, on_uncertified="student"),
+        calibrated_on="",
+        versions=Versions("", "", "", "", ""),
+        augmentation=config.retrieval.augmentation,
+        attribute_filter=config.reranker.attribute_filter,
+        combine=constants.combine,
+    )
 
 
 def local_nodes(config: Config, index: SearchIndex) -> Nodes:

@@ -121,7 +121,7 @@ BUILD = Stage(
 )  # fmt: skip
 RANKS = Stage(  # of all splits, so that the folds of a report share them
     "ranks", "ranks", "label", (BUILD, QUERIES),
-    (*_TAU, "labels.synthetic_requests", "labels.out_of_sample", "seed"), recipe=2,
+    (*_TAU, "labels.synthetic_requests", "labels.out_of_sample", "seed"), recipe=3,
 )  # fmt: skip
 LABEL = Stage(
     "label", "labels", "label",
@@ -137,7 +137,7 @@ RERANKER = Stage(
     "reranker", "reranker", "train",
     (BUILD, RANKS, LABEL, *_SHOP, GRADER),
     (*(f"reranker.{key}" for key in ("kind", "negatives", "llm")), "teacher", "routing.tau",
-     *_DRAWN), recipe=2,
+     *_DRAWN), recipe=3,
 )  # fmt: skip
 CALIBRATE = Stage(
     "calibrate", "calibration", "calibrate",
@@ -148,7 +148,7 @@ REPORT = Stage(
     "report", "report", "report",
     (BUILD, RANKS, LABEL, TRAIN, RERANKER, CALIBRATE, SHOP_NAME, *_SHOP, TEACHER, GRADER),
     ("routing", "calibration.on_uncertified", "teacher", "retrieval", "reranker",
-     "labels.out_of_sample", *_DRAWN), recipe=3,
+     "labels.out_of_sample", *_DRAWN), recipe=4,
 )  # fmt: skip
 TEACHER_REPORT = Stage(
     "teacher-report", "report-teacher", "report --teacher",
@@ -157,12 +157,12 @@ TEACHER_REPORT = Stage(
 ABLATION = Stage(
     "ablation", "ablation", "ablate",
     (BUILD, RANKS, LABEL, RERANKER, SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN), recipe=3,
+    ("routing", "teacher", "retrieval", "reranker", "ablation", *_DRAWN), recipe=4,
 )  # fmt: skip
 PROTOCOL = Stage(
     "protocol", "protocol", "protocol",
     (BUILD, *map(_if_finished, (LABEL, RERANKER, TRAIN)), SHOP_NAME, *_SHOP, TEACHER, GRADER),
-    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN), recipe=3,
+    ("routing.tau", "teacher", "retrieval", "reranker", *_DRAWN), recipe=4,
 )  # fmt: skip
 
 STAGES = {

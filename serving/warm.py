@@ -74,4 +74,6 @@ def engine_alone(config: Config) -> Iterator[None]:
 def _one_item() -> Case:
     first, score = np.ones(1, np.int64), np.ones(1, np.float32)
     found = Candidates(np.zeros(1, np.int64), first, first, score, score, ("both",))
-    return Case(WARM_UP, PreferenceProfile(), found, np.zeros((1, len(FEATURES))), (WARM_UP,))
+    return Case(
+        WARM_UP, PreferenceProfile(), found, np.zeros((1, len(FEATURES))), (WARM_UP,), None
+    )

@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from adamroute.catalogue.known_queries import synthetic_queries
 from adamroute.catalogue.request import PreferenceProfile
+from adamroute.catalogue.shop import Shop
 from adamroute.errors import LabelError
+from adamroute.retrieval.ranks import load_ranks
 from adamroute.teacher.constants import ROWS_FILE, TARGETS_FILE
 from adamroute.theta import Bins
 
@@ -89,6 +92,15 @@ def load_training_set(labels: Path, bins: Bins) -> TrainingSet:
     )
     users = tuple(r.user_id or r.request_id for r in rows)
     return TrainingSet(tuple(r.query for r in rows), profiles, users, soft, weights)
+
+
+def query_vectors(rows: TrainingSet, shop: Shop, ranks: Path) -> NDArray[np.float32]:
+    """E_txt of every row's query, [R, D], as stage `ranks` has them; rows share texts."""
+    vectors: dict[str, NDArray[np.float32]] = {}
+    for queries in (shop.split("train"), synthetic_queries(shop, ranks)):
+        found = load_ranks(ranks, queries).text_vectors
+        vectors |= {query.text: vector for query, vector in zip(queries, found, strict=True)}
+    return np.stack([vectors[query] for query in rows.queries])
 
 
 def _read_targets(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

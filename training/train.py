@@ -12,18 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from adamroute.assembly import load_index, load_intent_student
 from adamroute.catalogue.folds import open_shop
-from adamroute.catalogue.known_queries import synthetic_queries
-from adamroute.catalogue.shop import Shop
 from adamroute.config import Config
 from adamroute.leaning import Leaning
 from adamroute.pipeline import BUILD, LABEL, TRAIN, lacking
 from adamroute.progress import Progress
-from adamroute.retrieval.ranks import load_ranks
 from adamroute.routing.backbone import load_backbone
 from adamroute.routing.lora_student import LoraStudent, StudentFile, save_adapter, write_student
 from adamroute.routing.student import RoutingInput, Student
@@ -31,7 +27,7 @@ from adamroute.routing.student_prompt import prompt_version
 from adamroute.stages import Counts, Manifest, Work, write_text
 from adamroute.teacher.constants import read_teacher_file
 from adamroute.theta import Bins
-from adamroute.training.dataset import TrainingSet, load_training_set
+from adamroute.training.dataset import TrainingSet, load_training_set, query_vectors
 from adamroute.training.held_out import known_outcomes, measure
 from adamroute.training.linear_fit import LinearFit, fit_linear
 from adamroute.training.lora_fit import LoraRun, train_lora
@@ -62,7 +58,7 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
     if config.student.shuffle_labels:
         rows = rows.with_shuffled_labels(np.random.default_rng(config.seed))
     shop, ranks = open_shop(config), config.stage("ranks")
-    vectors = _query_vectors(rows, shop, ranks)
+    vectors = query_vectors(rows, shop, ranks)
     held = known_outcomes(shop, ranks, index, bins)
     reach = constants.leaning.reach
     linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins, reach)
@@ -89,15 +85,6 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
         "shuffled": config.student.shuffle_labels,
         **lacking(TRAIN, linear.reason, progress),
     }
-
-
-def _query_vectors(rows: TrainingSet, shop: Shop, ranks: Path) -> NDArray[np.float32]:
-    """E_txt of every row's query, [R, D], as stage `ranks` has them; rows share texts."""
-    vectors: dict[str, NDArray[np.float32]] = {}
-    for queries in (shop.split("train"), synthetic_queries(shop, ranks)):
-        found = load_ranks(ranks, queries).text_vectors
-        vectors |= {query.text: vector for query, vector in zip(queries, found, strict=True)}
-    return np.stack([vectors[query] for query in rows.queries])
 
 
 def _train_lora(

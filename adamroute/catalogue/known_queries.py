@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +26,15 @@ def synthetic_queries(shop: Shop, ranks: Path) -> tuple[Query, ...]:
     """The synthetic requests of all splits; all are train rows where the shop logs queries."""
     path = ranks / SYNTHETIC_QUERIES
     return read_queries(path, shop.catalogue) if path.is_file() else ()
+
+
+def unstated_queries(ranks: Path) -> frozenset[str]:
+    """Ids of synthetic requests that ask for what the listing does not state."""
+    path = ranks / SYNTHETIC_QUERIES
+    if not path.is_file():
+        return frozenset()
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return frozenset(row["query_id"] for row in rows if row["unstated"])
 
 
 def outcome_source(shop: Shop) -> Literal["outcomes", "synthetic"]:

@@ -1,8 +1,8 @@
 """Five levels of fit, and the order of candidates by expected level (paper, section 3.4).
 
-`OrdinalReranker` orders by one linear fit, and grades by proportional odds of each candidate's
-share s of the request, softmax of the fits: P(grade <= l) = sigmoid(threshold_l - slope ln s).
-Inference is numpy; training/reranker_fit.py fits.
+`OrdinalReranker` has one linear predictor f = x . w. P(5), that a candidate is the one item asked
+for, is a logistic of f; the others share the rest by proportional odds, P(grade <= l | not 5) =
+sigmoid(threshold_l - f). Inference is numpy; training/reranker_fit.py fits.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def best_first(levels: Grades, found: Candidates) -> NDArray[np.int64]:
 
 
 class Weights(BaseModel):
-    """A linear order of candidates, and how far each place says which grade."""
+    """A linear order of candidates, and the thresholds between their grades."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,16 +65,18 @@ class Weights(BaseModel):
     mean: tuple[float, ...]
     scale: tuple[float, ...]  # of every feature over all candidates
     weights: tuple[float, ...]
-    slope: float  # of the log-share in the odds of a grade, above 0
-    thresholds: tuple[float, float, float, float]
+    top: tuple[float, float]  # bias and slope of the fit in the log-odds of grade 5
+    thresholds: tuple[float, float, float]  # between grades 1 to 4
 
     @model_validator(mode="after")
     def _agree(self) -> Weights:
         sizes = {len(self.features), len(self.mean), len(self.scale), len(self.weights)}
         if len(sizes) != 1:
             raise ValueError(f"{len(self.features)} features, wanted as many means and weights")
-        if any(np.diff(self.thresholds) < 0) or not all(s > 0 for s in (*self.scale, self.slope)):
-            raise ValueError("thresholds must rise; scales and slope be above 0")
+        if any(np.diff(self.thresholds) < 0) or not all(s > 0 for s in self.scale):
+            raise ValueError("thresholds must rise and scales be above 0")
+        if self.top[1] < 0:
+            raise ValueError("a better fit must not lower grade 5")
         return self
 
     def parts(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -83,21 +85,16 @@ class Weights(BaseModel):
         return np.asarray(standard * np.array(self.weights), np.float64)
 
     def grades(self, features: NDArray[np.float64]) -> Grades:
-        """[K, 5] of the candidates of one request."""
-        return self.of_shares(log_shares(self.parts(features).sum(axis=1)))
-
-    def of_shares(self, shares: NDArray[np.float64]) -> Grades:
-        """[K, 5] of log-shares [K]."""
-        edges = (np.array(self.thresholds) - self.slope * shares[:, None]) / 2.0
-        below = 0.5 * (1.0 + np.tanh(edges))  # a stable sigmoid
-        return np.diff(np.pad(below, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
+        """[K, 5] of candidates."""
+        fits = self.parts(features).sum(axis=1)
+        top = _sigmoid(self.top[0] + self.top[1] * fits)[:, None]
+        below = _sigmoid(np.array(self.thresholds) - fits[:, None])
+        others = np.diff(np.pad(below, ((0, 0), (1, 1)), constant_values=(0.0, 1.0)), axis=1)
+        return np.hstack([(1.0 - top) * others, top])
 
 
-def log_shares(fits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[K] log of the share that each candidate has of the request: fits of one request compare."""
-    from scipy.special import log_softmax
-
-    return np.asarray(log_softmax(fits), np.float64) if len(fits) else fits
+def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(0.5 * (1.0 + np.tanh(x / 2.0)), np.float64)  # stable at both ends
 
 
 class RerankerFile(BaseModel):

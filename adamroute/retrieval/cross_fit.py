@@ -22,10 +22,11 @@ from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter
 from adamroute.encoders.seams import MultimodalEncoder, TextEncoder, Vectors
 from adamroute.errors import ArtifactError
 from adamroute.retrieval.branch_index import BranchIndex, Rows
-from adamroute.retrieval.dual import DualRetriever
+from adamroute.retrieval.dual import Candidates, DualRetriever
 from adamroute.retrieval.replay import TargetRanks
-from adamroute.retrieval.search_index import Branches
+from adamroute.retrieval.search_index import Branches, EncodedQueries
 from adamroute.stages import write_text
+from adamroute.theta import Theta, alpha_bin
 
 FOLDER = "folds"  # below index/
 FOLDS = 3
@@ -71,6 +72,44 @@ class CrossFitted:
             )  # fmt: skip
         order = np.argsort(np.concatenate([*groups, np.empty(0, np.int64)]))
         return TargetRanks.joined(found).take(order)
+
+    def candidates(
+        self, query: str, e_txt: NDArray[np.float32], row: int, theta: Theta, *, unstated: bool
+    ) -> tuple[Candidates, tuple[float, float]]:
+        """What fused retrieval finds for a request written of item `row`, by parts without it.
+
+        The second are the deviations of the query's scores, text and multimodal. An item whose
+        claim is unstated stands where its listing without that clause ranks, and is not there
+        beyond the budget.
+        """
+        part = self.parts[self.fold[row]]
+        asked = part.enter([query], e_txt[None])
+        found = part.retriever.search(asked.text[0], asked.mm[0], theta, combine="fused")
+        if unstated:
+            found = self._without_claim(found, part.retriever, asked, row, theta)
+        text, mm = part.retriever.deviations(asked.text, asked.mm)[0].tolist()
+        return found, (text, mm)
+
+    def _without_claim(
+        self, found: Candidates, retriever: DualRetriever, asked: EncodedQueries, row: int,
+        theta: Theta,
+    ) -> Candidates:  # fmt: skip
+        text, mm = (vectors[row] for vectors in self.unstated)
+        at = np.array([row])
+        ranks = retriever.ranks(asked.text, asked.mm, at, stand_ins=(text[None], mm[None]))
+        others = found.take([k for k, other in enumerate(found.rows.tolist()) if other != row])
+        place = int(ranks.fused[0, alpha_bin(theta.alpha)]) - 1
+        if place >= theta.budget:
+            return others
+        own = Candidates(
+            rows=at,
+            text_ranks=ranks.text.astype(np.int64),
+            mm_ranks=ranks.mm.astype(np.int64),
+            text_scores=np.array([asked.text[0] @ text], np.float32),
+            mm_scores=np.array([asked.mm[0] @ mm], np.float32),
+            origin=("both",),
+        )
+        return others.with_one(own, min(place, len(others)))
 
     def _groups(self, rows: Rows, hidden: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
         """Places that are ranked by the same part in the same way."""

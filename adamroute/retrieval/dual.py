@@ -58,6 +58,15 @@ class Candidates:
             origin=tuple(self.origin[k] for k in places),
         )
 
+    def with_one(self, other: Candidates, place: int) -> Candidates:
+        """These with another candidate at a place."""
+        arrays = ("rows", "text_ranks", "mm_ranks", "text_scores", "mm_scores")
+        joined = {
+            name: np.insert(getattr(self, name), place, getattr(other, name)) for name in arrays
+        }
+        origin = (*self.origin[:place], *other.origin, *self.origin[place:])
+        return Candidates(**joined, origin=origin)
+
 
 @dataclass(frozen=True)
 class Spread:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from pydantic import JsonValue
 
-from adamroute.assembly import load_contexts, load_reranker, load_teacher
+from adamroute.assembly import load_contexts, load_reranker, load_teacher, path_facts
 from adamroute.catalogue.known_queries import known_queries
 from adamroute.catalogue.request import Request
 from adamroute.catalogue.shop import Query, Shop
@@ -24,12 +24,10 @@ from adamroute.distill.evaluation.learned import Told, ask, load_learned
 from adamroute.distill.evaluation.splits import FIXED_BUDGETS, Array, Kinds
 from adamroute.errors import LabelError
 from adamroute.progress import SILENT, Progress
-from adamroute.recommender.answers import Versions
-from adamroute.recommender.steps import Facts, Prepared, Steps
+from adamroute.recommender.steps import Prepared, Steps
 from adamroute.reranking.reranker import Reranker
 from adamroute.retrieval.ranks import QueryRanks, load_ranks, rank_queries
 from adamroute.retrieval.search_index import SearchIndex
-from adamroute.routing.policy_string import Standing
 from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.constants import REPLIES_FILE, TeacherFile, read_teacher_file
 from adamroute.teacher.context import Contexts
@@ -38,7 +36,6 @@ from adamroute.theta import ALPHAS
 
 Switches = Mapping[str, Mapping[str, JsonValue]]  # section of the config to key and value
 DRAWS = 20  # of the router that leaves the split to chance
-UNROUTED = Standing(certified=False, gain=False, on_uncertified="student")
 
 
 @dataclass(eq=False)
@@ -185,21 +182,6 @@ def switched(config: Config, switches: Switches) -> Config:
         for name, keys in switches.items()
     }
     return config.model_copy(update=sections)
-
-
-def path_facts(config: Config, constants: TeacherFile) -> Facts:
-    """What the served path knows; thetas come from outside, so nothing of calibration is read."""
-    return Facts(
-        tau=constants.tau,
-        time=constants.time,
-        threshold=0.0,
-        standing=UNROUTED,
-        calibrated_on="",
-        versions=Versions("", "", "", "", ""),
-        augmentation=config.retrieval.augmentation,
-        attribute_filter=config.reranker.attribute_filter,
-        combine=constants.combine,
-    )
 
 
 def open_bench(

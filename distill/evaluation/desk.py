@@ -38,9 +38,7 @@ class Desk:
         self._prepared, self._targets = prepared, targets
         self._answers: dict[tuple[int, Combine, float, int, bool], Served] = {}
 
-    def serve(
-        self, place: int, theta: Theta, combine: Combine, *, decided: bool = True
-    ) -> Served:
+    def serve(self, place: int, theta: Theta, combine: Combine, *, decided: bool = True) -> Served:
         """Answer request `place` with theta, spent as `combine` says.
 
         `decided`: theta was for this request, so that the re-ranker reads it.

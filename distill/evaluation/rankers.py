@@ -8,11 +8,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from adamroute.assembly import load_contexts, load_index, load_reranker, load_student, load_teacher
+from adamroute.assembly import (
+    load_contexts,
+    load_index,
+    load_reranker,
+    load_student,
+    load_teacher,
+    path_facts,
+)
 from adamroute.catalogue.preferences import preference_text, profile_of
 from adamroute.catalogue.request import Request
 from adamroute.config import Config
-from adamroute.distill.evaluation.bench import path_facts
 from adamroute.distill.evaluation.splits import Array
 from adamroute.errors import ArtifactError
 from adamroute.pipeline import BUILD, LABEL, RERANKER, TRAIN

@@ -79,7 +79,7 @@ def write_ranks(
     if not parts:
         raise nothing_to_learn(config.labels.synthetic_requests, len(index))
     if made:
-        write_text(work.folder / SYNTHETIC_QUERIES, as_queries_file(requests))
+        write_text(work.folder / SYNTHETIC_QUERIES, as_queries_file(made))
     words.save(work.folder)
     save_ranks(work.folder, parts)
     return {"synthetic": _splits(requests), "logged": _splits(logged)}

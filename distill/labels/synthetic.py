@@ -102,8 +102,8 @@ def nothing_to_learn(wanted: int, items: int) -> LabelError:
     )
 
 
-def as_queries_file(requests: Sequence[Query]) -> str:
-    """The requests as a shop folder's queries.jsonl."""
+def as_queries_file(requests: Sequence[Written]) -> str:
+    """The requests as a shop folder's queries.jsonl, and which of them are unstated."""
     rows = (
         {
             "query_id": q.query_id,
@@ -112,8 +112,10 @@ def as_queries_file(requests: Sequence[Query]) -> str:
             "target_id": q.target_id,
             "kind": q.kind,
             "split": q.split,
+            "unstated": written.unstated,
         }
-        for q in requests
+        for written in requests
+        for q in (written.query,)
     )
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 

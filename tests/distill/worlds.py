@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
+from adamroute.assembly import path_facts
 from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.catalogue.shop import Catalogue, Query, Shop
 from adamroute.config import Config
-from adamroute.distill.evaluation.bench import Bench, path_facts
+from adamroute.distill.evaluation.bench import Bench
 from adamroute.distill.evaluation.desk import Desk
 from adamroute.distill.evaluation.learned import Told
 from adamroute.distill.evaluation.report import Measured, measured
 from adamroute.llm.chat import Call
 from adamroute.recommender.steps import Prepared, Steps
-from adamroute.reranking.features import FEATURES, Asked
+from adamroute.reranking.features import Asked
 from adamroute.reranking.reranker import OrdinalReranker, Reranker
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
@@ -31,6 +32,7 @@ from adamroute.teacher.context import Context, Contexts
 from adamroute.theta import ALPHAS, Theta
 from tests.distill.market import market_index
 from tests.leanings import AS_MEAN
+from tests.reranking.weighing import weighing
 
 N, B, D = 150, 40, 6
 INTENTS = ("functional", "mixed", "visual")
@@ -111,7 +113,7 @@ def prepared(known: QueryRanks, collaborative: tuple[int, ...] = ()) -> list[Pre
             context=Context(Request(name, "u", "red", ()), vector, profile, (), ()),
             text_query=vector,
             mm_query=known.mm_vectors[b],
-            asked=Asked("red", vector, profile, nothing, nobody),
+            asked=Asked("red", vector, (1.0, 1.0), profile, nothing, nobody),
             collaborative=collaborative,
         )
         for b, (name, vector) in enumerate(zip(known.request_ids, known.text_vectors, strict=True))
@@ -123,19 +125,9 @@ def by_best_rank() -> OrdinalReranker:
     return by_rank("log_best_rank")
 
 
-def by_rank(feature: str, zero: float = 0.0) -> OrdinalReranker:
-    """A re-ranker that goes by one of the features that are logarithms of ranks.
-
-    An item whose logarithm is `zero` or less is of the top grade.
-    """
-    weights = np.zeros(len(FEATURES))
-    weights[FEATURES.index(feature)] = -1.0
-    return OrdinalReranker(
-        mean=np.full(len(FEATURES), zero),
-        scale=np.ones(len(FEATURES)),
-        weights=weights,
-        thresholds=np.array([-4.0, -3.0, -2.0, -1.0]),
-    )
+def by_rank(feature: str) -> OrdinalReranker:
+    """A re-ranker that goes by one of the features that are logarithms of ranks."""
+    return weighing({feature: -1.0})
 
 
 def steps(settings: Config | None = None) -> Steps:

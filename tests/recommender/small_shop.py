@@ -18,8 +18,6 @@ from adamroute.recommender.answers import Versions
 from adamroute.recommender.nodes import Nodes, Reranking, Router, Teaching
 from adamroute.recommender.steps import Facts
 from adamroute.recommender.trip import Clock
-from adamroute.reranking.features import FEATURES
-from adamroute.reranking.reranker import OrdinalReranker
 from adamroute.retrieval.branch_index import BranchIndex
 from adamroute.retrieval.dual import DualRetriever
 from adamroute.retrieval.search_index import Branches, SearchIndex
@@ -34,6 +32,7 @@ from adamroute.teacher.loop import Teacher
 from adamroute.teacher.policy import Liking, Rewriting, TeacherPolicy, Thought, Turn
 from adamroute.teacher.pseudo_queries import PseudoQuery
 from adamroute.theta import Theta
+from tests.reranking.weighing import weighing
 
 WORDS = ("rug", "lamp", "charger", "cable", "red", "blue", "green", "usb", "wool", "watt")
 IDS = ("red-rug", "blue-rug", "green-lamp", "red-lamp", "charger", "cable")
@@ -184,18 +183,10 @@ def teacher(mind: TeacherPolicy, blind: Theta | None = None) -> Teacher:
 
 
 def nodes(confidence: float = 0.9, student: Student | None = None) -> Nodes:
-    weights = np.zeros(len(FEATURES))
-    weights[FEATURES.index("asked_looks")] = 2.0
-    reranker = OrdinalReranker(
-        mean=np.zeros(len(FEATURES)),
-        scale=np.ones(len(FEATURES)),
-        weights=weights,
-        thresholds=np.array([-2.0, -1.0, 1.0, 2.0]),
-    )
     return Nodes(
         router=Router(student or SaidStudent(), calibration(confidence)),
         teacher=Teaching(teacher(OneMind())),
-        reranker=Reranking(reranker),
+        reranker=Reranking(weighing({"asked_looks": 2.0})),
     )
 
 

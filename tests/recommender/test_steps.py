@@ -136,8 +136,8 @@ def test_looks_of_what_text_alone_found_count_only_without_the_filter(steps: Ste
     found = steps.retrieve(request, Theta(1.0, 2))
     assert found.origin == ("text", "text")
     shown = Steps(steps.contexts, replace(FACTS, attribute_filter=False))
-    assert steps.case(request, found).profiles[0] == "rug wool"
-    assert shown.case(request, found).profiles[0] == "red rug wool"
+    assert steps.case(request, found, Theta(1.0, 2)).profiles[0] == "rug wool"
+    assert shown.case(request, found, Theta(1.0, 2)).profiles[0] == "red rug wool"
 
 
 def test_many_requests_are_prepared_as_one_by_one(steps: Steps) -> None:

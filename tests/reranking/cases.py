@@ -24,4 +24,4 @@ def case_of(*profiles: str, query: str = "round red rug") -> Case:
         mm_scores=np.zeros(count, np.float32),
         origin=(both,) * count,
     )
-    return Case(query, WISHES, found, np.zeros((count, len(FEATURES))), profiles)
+    return Case(query, WISHES, found, np.zeros((count, len(FEATURES))), profiles, None)

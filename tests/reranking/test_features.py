@@ -7,7 +7,14 @@ import pytest
 
 from adamroute.catalogue.preferences import liked_items
 from adamroute.catalogue.request import Interaction, PreferenceProfile
-from adamroute.reranking.features import FEATURES, Asked, candidate_features, encode_parts
+from adamroute.reranking.features import (
+    FEATURES,
+    READ,
+    Asked,
+    candidate_features,
+    encode_parts,
+    with_theta,
+)
 from adamroute.retrieval.dual import Candidates, Origin
 from adamroute.retrieval.item_facts import item_facts
 
@@ -48,19 +55,21 @@ def found(rows: list[int], origin: tuple[Origin, ...]) -> Candidates:
 def asked(query: str = "", profile: PreferenceProfile | None = None) -> Asked:
     parts = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
     return Asked(
-        query, VECTORS[0], profile or PreferenceProfile(), parts, np.array([0, 1], np.int64)
-    )
+        query, VECTORS[0], (0.25, 0.5), profile or PreferenceProfile(), parts,
+        np.array([0, 1], np.int64),
+    )  # fmt: skip
 
 
 def feature(name: str, candidates: Candidates, request: Asked) -> list[float]:
-    column = candidate_features(candidates, request, FACTS)[:, FEATURES.index(name)]
+    column = candidate_features(candidates, request, FACTS, 0.75)[:, FEATURES.index(name)]
     return [pytest.approx(value, abs=1e-6) for value in column]  # type: ignore[misc]
 
 
-def test_scores_and_ranks_are_taken_as_recall_gave_them() -> None:
+def test_scores_are_in_deviations_and_ranks_as_retrieval_gave_them() -> None:
     candidates = found([0, 1], ("both", "both"))
-    assert feature("text_score", candidates, asked()) == [0.5, 0.5]
-    assert feature("mm_score", candidates, asked()) == [0.25, 0.25]
+    assert feature("text_score", candidates, asked()) == [2.0, 2.0]
+    assert feature("mm_score", candidates, asked()) == [0.5, 0.5]
+    assert feature("fused_score", candidates, asked()) == [0.75 * 2.0 + 0.25 * 0.5] * 2
     assert feature("log_text_rank", candidates, asked()) == [0.0, np.log(2)]
     assert feature("log_mm_rank", candidates, asked()) == [np.log(2), 0.0]
     assert feature("log_best_rank", candidates, asked()) == [0.0, 0.0]
@@ -94,6 +103,25 @@ def test_words_of_the_query_match_category_and_looks() -> None:
     assert feature("asked_looks", candidates, request) == [1 / 2, 1 / 2]
 
 
+def test_rare_words_of_the_query_weigh_more_in_listing_and_looks() -> None:
+    # "lamp" is in one of four listings, "green" and "dimmable" in none; "the" does not count.
+    rare, rarer = np.log(5 / 1.5), np.log(5 / 0.5)
+    request, whole = asked("the green lamps, dimmable"), rare + 2 * rarer
+    candidates = found([0, 1], ("both", "both"))
+    assert feature("said_listing", candidates, request) == [rare / whole, 0.0]
+    assert feature("said_looks", candidates, request) == [rarer / whole, 0.0]
+    assert feature("said_listing", candidates, asked("the of a")) == [0.0, 0.0]
+
+
+def test_features_that_read_theta_turn_round_with_alpha() -> None:
+    table = np.arange(2.0 * len(FEATURES)).reshape(2, -1)
+    for alpha, sign in ((0.0, -1.0), (0.5, 0.0), (0.75, 0.5), (1.0, 1.0)):
+        read = with_theta(table, alpha)
+        assert np.array_equal(read[:, : len(FEATURES)], table)
+        wanted = table[:, [FEATURES.index(name) for name in READ]] * sign
+        assert np.array_equal(read[:, len(FEATURES) :], wanted)
+
+
 def test_wishes_and_dislikes_of_the_profile_match_category_and_looks() -> None:
     request = asked(profile=PreferenceProfile(("rug",), ("white",), ("red", "floor lamp")))
     candidates = found([0, 1, 3], ("both", "multimodal", "both"))
@@ -103,10 +131,10 @@ def test_wishes_and_dislikes_of_the_profile_match_category_and_looks() -> None:
 
 def test_a_candidate_found_by_text_alone_loses_its_looks_and_nothing_else() -> None:
     request = asked("red rug", PreferenceProfile(("red",), (), ()))
-    kept = candidate_features(found([1], ("both",)), request, FACTS)[0]
-    filtered = candidate_features(found([1], ("text",)), request, FACTS)[0]
+    kept = candidate_features(found([1], ("both",)), request, FACTS, 0.5)[0]
+    filtered = candidate_features(found([1], ("text",)), request, FACTS, 0.5)[0]
     changed = {FEATURES[i] for i in np.flatnonzero(kept != filtered)}
-    assert changed == {"wished_looks", "asked_looks"}
+    assert changed == {"wished_looks", "asked_looks", "said_looks"}
     assert filtered[FEATURES.index("asked_looks")] == 0.0
 
 

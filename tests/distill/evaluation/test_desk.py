@@ -87,7 +87,7 @@ def test_without_attribute_filtering_the_same_items_keep_their_looks() -> None:
     filtered, kept = steps(), steps(switched(config(), path))
     found = filtered.retrieve(asked, THETA)
     assert kept.retrieve(asked, THETA).rows.tolist() == found.rows.tolist()
-    before, after = (one.case(asked, found) for one in (filtered, kept))
+    before, after = (one.case(asked, found, THETA) for one in (filtered, kept))
     text_alone = np.array([origin == "text" for origin in found.origin])
     assert text_alone.any()
     assert np.array_equal(before.features[~text_alone], after.features[~text_alone])

@@ -106,7 +106,7 @@ def test_the_place_in_the_answer_counts_every_tie_as_lost() -> None:
     theta = Theta(0.5, 200)
     served = desk(known).serve(0, theta, "split")
     found = index().retriever.search(known.text_vectors[0], known.mm_vectors[0], theta)
-    case = ranking_case(found, prepared(known)[0].asked, index().facts)
+    case = ranking_case(found, prepared(known)[0].asked, index().facts, 0.5)
     grades = expected_grade(by_best_rank().score(case))
     own = grades[found.rows == 0][0]
     assert served.rank == 1 + sum(grades > own + 1e-9) + sum(abs(grades - own) <= 1e-9) - 1

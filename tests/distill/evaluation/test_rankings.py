@@ -85,7 +85,7 @@ def test_both_branches_first_items_are_judged_request_by_request() -> None:
 
 def test_the_judged_weight_fuses_both_branches_whatever_the_run_does() -> None:
     world = bench(collaborative=())  # of a run that splits
-    world.reranker = by_rank("log_text_rank", -0.5)  # no item is of the top grade
+    world.reranker = by_rank("log_text_rank")  # no item is of the top grade
     found, known = routers("peer")["judged_fusion"].choose(world), requests()
     weights = judged_weights(known, world.desk({}).judge)
     assert found.alphas.tolist() == [weights.tolist()]

@@ -36,7 +36,7 @@ from adamroute.distill.evaluation.report import (
 from adamroute.distill.evaluation.routers import RouterEntry, routers
 from adamroute.distill.evaluation.schema import Asked, Difference, Report
 from adamroute.distill.evaluation.summary import best_today
-from adamroute.distill.labels.synthetic import as_queries_file
+from adamroute.distill.labels.synthetic import Written, as_queries_file
 from adamroute.errors import ConfigError
 from adamroute.progress import SILENT
 from adamroute.retrieval.ranks import QueryRanks, save_ranks
@@ -284,7 +284,9 @@ def written_ranks(folder: Path, text: list[int], mm: list[int]) -> None:
     arrays = {n: v for n, v in fields.items() if isinstance(v, np.ndarray)}
     arrays |= {"text": np.array(text), "mm": np.array(mm)}
     save_ranks(folder, [(asked, arrays)])
-    (folder / SYNTHETIC_QUERIES).write_text(as_queries_file(asked), encoding="utf-8")
+    (folder / SYNTHETIC_QUERIES).write_text(
+        as_queries_file([Written(q, False) for q in asked]), encoding="utf-8"
+    )
 
 
 def test_the_distance_of_written_requests_is_the_widest_gap_to_real_ones_in_each_branch(

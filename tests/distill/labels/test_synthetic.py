@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adamroute.catalogue.folder import derived_split, read_queries
 from adamroute.catalogue.item_words import INTENTS, catalogue_words, words_in
+from adamroute.catalogue.known_queries import SYNTHETIC_QUERIES, unstated_queries
 from adamroute.catalogue.shop import Catalogue, Item, Query
 from adamroute.distill.labels.synthetic import (
     Writer,
@@ -140,11 +141,14 @@ def test_what_is_missing_is_what_would_help() -> None:
 
 def test_the_file_reads_back_as_queries_of_a_shop(tmp_path: Path) -> None:
     made = requests(40, split_items=True)
-    (tmp_path / "queries.jsonl").write_text(as_queries_file(made), encoding="utf-8")
-    read = read_queries(tmp_path / "queries.jsonl", catalogue())
+    file = as_queries_file([Written(query, n % 2 == 0) for n, query in enumerate(made)])
+    (tmp_path / SYNTHETIC_QUERIES).write_text(file, encoding="utf-8")
+    read = read_queries(tmp_path / SYNTHETIC_QUERIES, catalogue())
     assert read == made
     assert {q.user_id for q in read} == {f"synthetic:{r.target_id}" for r in made}
-    assert json.loads(as_queries_file(made[:1]))["kind"] == made[0].kind
+    assert json.loads(file.splitlines()[0])["kind"] == made[0].kind
+    assert unstated_queries(tmp_path) == {q.query_id for q in made[::2]}
+    assert unstated_queries(tmp_path / "none") == frozenset()
 
 
 def test_a_catalogue_without_words_to_ask_for_gives_no_requests() -> None:
