@@ -81,7 +81,7 @@ class Curve:
         users = [row.user_id for row in labels.rows]
         weights = np.array([row.weight for row in labels.rows])
         student = fit_linear(
-            vectors, labels.soft, weights, users, bins, constants.leaning.reach
+            vectors, labels.soft, weights, users, bins, reach=constants.leaning.reach
         ).student
         asked = [RoutingInput("", PreferenceProfile(), vector) for vector in known.text_vectors]
         said = [answer.theta.alpha for answer in student.predict(asked)]

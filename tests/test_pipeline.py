@@ -12,7 +12,7 @@ from PIL import Image
 
 from adamroute import pipeline
 from adamroute.catalogue.folds import open_shop
-from adamroute.config import OPERATION, Config
+from adamroute.config import OPERATION, Config, StudentConfig
 from adamroute.errors import ConfigError
 from adamroute.llm.prompts import prompts
 from adamroute.pipeline import STAGES, borrow, decided_by
@@ -30,11 +30,15 @@ READING = {  # every part is a model that reads
     "encoders": {"text": "qwen3", "multimodal": "qwen3-vl"},
     "teacher": {"policy": "llm", "llm": LLM},
     "reranker": {"kind": "llm"},
+    "student": {"kind": "lora"},
 }
+LORA = tuple(
+    f"student.{key}" for key in StudentConfig.model_fields if key not in ("kind", "shuffle_labels")
+)
 # Keys that another key switches off, in a run without and in a run with models that read.
 UNREAD = {
     "embedded": ("encoders.text_model", "encoders.multimodal_model", "encoders.dtype",
-                 "reranker.llm"),
+                 "reranker.llm", *LORA),
     "reading": ("encoders.align", "reranker.negatives"),
 }  # fmt: skip
 # What sources read of the config: label to keys.
@@ -185,7 +189,7 @@ def test_every_key_of_the_table_is_one_of_the_config(run: Finished) -> None:
         ("calibration__on_uncertified", "teacher", ("report",)),
         ("labels__shrink", 0.5, ("label",)),
         ("labels__synthetic_requests", 5, ("ranks", "label")),
-        ("student__steps", 5, ("train",)),
+        ("student__kind", "intent", ("train",)),
         ("encoders__align__seeds", 1, ("build",)),
         ("reranker__attribute_filter", False, ("report", "ablation", "protocol")),
     ],
@@ -255,7 +259,7 @@ def test_other_weights_under_the_same_path_make_stale_who_loads_them(
     model.mkdir()
     (model / "model.safetensors").write_bytes(b"first")
     config = changed(
-        embedded, student__backbone=str(model), encoders__text="qwen3",
+        embedded, student__kind="lora", student__backbone=str(model), encoders__text="qwen3",
         encoders__text_model=str(model),
     )  # fmt: skip
     before = {name: stage.key(config) for name, stage in STAGES.items()}

@@ -24,7 +24,6 @@ from adamroute.training.calibrate import run_calibrate
 from adamroute.training.reranker_fit import run_reranker
 from adamroute.training.train import run_train
 from tests.lopsided import SHOPS
-from tests.routing.tiny_backbone import write_tiny_llama
 
 STAGES = (build.run_build, run_label, run_train, run_reranker, run_calibrate)
 NO_TEST = "report: 0 requests to report on"
@@ -48,7 +47,6 @@ WANTED: Mapping[str, Told] = {
     ),
     "test queries only": Told((STAND_IN, NONE), "report: 16 requests to report on and 0 of train"),
     "one user": Told((NONE,), NO_TEST),
-    "two users": Told((NONE,), NO_TEST),
     "one query": Told((NONE,), NO_TEST),
     "one target": Told(),
     "all listings alike": Told(),
@@ -58,10 +56,9 @@ WANTED: Mapping[str, Told] = {
     "one item": Told(
         ("train: linear student: rows of 1 user", ONE_GRADE, "calibrate: 0 requests"), NO_TEST
     ),
-    "two items": Told((ONE_GRADE, NONE), NO_TEST),
+    "two items": Told((NONE,), NO_TEST),
     "sixty items": Told(("calibrate: ",)),
     "no photos": Told(),
-    "photos that are not there": Told(),
     "no categories": Told(),
     "no looks": Told(),
     "queries without interactions": Told(),
@@ -69,11 +66,6 @@ WANTED: Mapping[str, Told] = {
     "judged queries without a log": Told(("calibrate: ",)),
     "no word to ask by": Told((), "none of the 3 items has a word to ask by"),
 }
-
-
-@pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_llama(tmp_path_factory.mktemp("backbone"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,7 +79,7 @@ def _in_less_time() -> Iterator[None]:
         yield
 
 
-def config_of(name: str, folder: Path, backbone: Path) -> Config:
+def config_of(name: str, folder: Path) -> Config:
     return Config.model_validate(
         {
             "name": "small",
@@ -95,7 +87,6 @@ def config_of(name: str, folder: Path, backbone: Path) -> Config:
             "out": folder / "run",
             "encoders": {"align": {"seeds": 1, "epochs": 2, "hidden": 16, "dimensions": 8}},
             "labels": {"synthetic_requests": 20},
-            "student": {"backbone": str(backbone), "layers": 2, "steps": 2, "batch": 4},
             "wandb": {"mode": "disabled"},
         }
     )
@@ -117,10 +108,8 @@ def run_all(config: Config) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHOPS)
-def test_a_small_or_lopsided_shop_runs_or_says_what_is_missing(
-    name: str, tmp_path: Path, backbone: Path
-) -> None:
-    config, wanted = config_of(name, tmp_path, backbone), WANTED[name]
+def test_a_small_or_lopsided_shop_runs_or_says_what_is_missing(name: str, tmp_path: Path) -> None:
+    config, wanted = config_of(name, tmp_path), WANTED[name]
     told: set[tuple[str, ...]] = set()
     stopped = None
     try:

@@ -33,6 +33,7 @@ def fit_linear(
     weights: NDArray[np.float64],
     user_ids: Sequence[str],
     bins: Bins,
+    *,
     reach: float,
 ) -> LinearFit:
     """Ridge from E_txt(query) [R, D] to the soft labels [R, A, K]; `reach` as in Leaning.

@@ -51,6 +51,10 @@ _ORDERLESS = (
     "no replayed request brought back the item it asked for, so items stay in the order of "
     "retrieval. Give the shop more items, or train queries"
 )
+_ALONE = (
+    "all replayed candidates have grade 5, wanted at least two grades, so items stay in the order "
+    "of retrieval. Give the shop more items"
+)
 FUSED = FEATURES.index("fused_score")
 Array = NDArray[np.float64]
 
@@ -78,7 +82,9 @@ def run_reranker(config: Config, progress: Progress) -> Manifest:
         lists = replay(config, progress)
         graded = np.concatenate([one.grades for one in (*lists.logged, *lists.written)])
         counts = {f"grade_{grade}": int((graded == grade).sum()) for grade in GRADES}
-        reason = fit_where_graded(lists, work.folder)
+        stand_in = f"no train queries: fitted on {len(lists.written)} written ones"
+        reasons = (None if lists.logged else stand_in, fit_where_graded(lists, work.folder))
+        reason = "; ".join(filter(None, reasons)) or None
         return {
             "logged": len(lists.logged), "written": len(lists.written), "trust": lists.trust,
             **counts, **lacking(RERANKER, reason, progress),
@@ -106,8 +112,11 @@ def replay(config: Config, progress: Progress) -> Lists:
 
 def fit_where_graded(lists: Lists, folder: Path) -> str | None:
     """Write reranker.json where there is something to learn; what is missing, if anything."""
-    if not any(one.wanted is not None for one in (*lists.logged, *lists.written)):
+    every = (*lists.logged, *lists.written)
+    if not any(one.wanted is not None for one in every):
         return _ORDERLESS
+    if all(set(one.grades.tolist()) == {5} for one in every):
+        return _ALONE
     reading, sure = fit_weights(lists, reads=True)
     blind, blind_sure = fit_weights(lists, reads=False)
     OrdinalReranker(RerankerFile(reading=reading, blind=blind)).save(folder)

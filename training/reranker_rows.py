@@ -144,7 +144,12 @@ def cross_fitted_alphas(
         return alphas
     for seen, held in GroupKFold(folds).split(vectors, groups=users):
         fitted = fit_linear(
-            vectors[seen], rows.soft[seen], rows.weights[seen], users[seen].tolist(), bins, reach
+            vectors[seen],
+            rows.soft[seen],
+            rows.weights[seen],
+            users[seen].tolist(),
+            bins,
+            reach=reach,
         )
         asked = [RoutingInput("", NOBODY, vectors[row]) for row in held]
         for row, said in zip(held.tolist(), fitted.student.predict(asked), strict=True):

@@ -61,7 +61,7 @@ def _train(config: Config, folder: Path, run: Tracker, progress: Progress) -> Co
     vectors = query_vectors(rows, shop, ranks)
     held = known_outcomes(shop, ranks, index, bins)
     reach = constants.leaning.reach
-    linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins, reach)
+    linear = fit_linear(vectors, rows.soft, rows.weights, rows.user_ids, bins, reach=reach)
     linear.student.save(folder)
     students: list[Student] = [linear.student]
     lora = None
@@ -102,18 +102,12 @@ def _train_lora(
     backbone = load_backbone(wanted.backbone, wanted.layers, allow_download=wanted.allow_download)
     with progress.task("LoRA training", total=wanted.steps) as advance:
         lora = train_lora(
-            backbone,
-            rows,
-            wanted,
-            bins,
-            seed=config.seed,
-            advance=advance,
-            report_to=run.report_to,
-        )
+            backbone, rows, wanted, bins,
+            seed=config.seed, advance=advance, report_to=run.report_to,
+        )  # fmt: skip
     save_adapter(folder, lora.model)
-    merged = lora.model.merge_and_unload()
-    untold = Leaning(scale=1.0, reach=reach)
-    student = LoraStudent.of(backbone, merged, wanted.max_tokens, bins, lora.tokens, untold)
+    parts = backbone, lora.model.merge_and_unload(), wanted.max_tokens, bins, lora.tokens
+    student = LoraStudent.of(*parts, leaning=Leaning(scale=1.0, reach=reach))
     student = replace(student, leaning=_leaning(student, rows, reach, config.seed))
     facts = StudentFile(
         leaning=student.leaning,

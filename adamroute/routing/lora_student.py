@@ -111,7 +111,7 @@ class LoraStudent:
         merged = PeftModel.from_pretrained(backbone.model, folder / ADAPTER).merge_and_unload()
         merged = merged.to(device())
         bins, leaning = Bins(facts.tau), facts.leaning
-        return cls.of(backbone, merged, facts.max_tokens, bins, facts.tokens, leaning)
+        return cls.of(backbone, merged, facts.max_tokens, bins, facts.tokens, leaning=leaning)
 
     @classmethod
     def of(
@@ -121,6 +121,7 @@ class LoraStudent:
         max_tokens: int,
         bins: Bins,
         tokens: BinTokens,
+        *,
         leaning: Leaning,
     ) -> LoraStudent:
         """From parts at hand; ArtifactError where tokenizer or bins are not those of training."""

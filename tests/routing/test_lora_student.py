@@ -43,7 +43,7 @@ def backbone(checkpoint: Path) -> Backbone:
 @pytest.fixture(scope="module")
 def student(backbone: Backbone) -> LoraStudent:
     tokens = bin_tokens(encoder_of(backbone.tokenizer), BINS)
-    return LoraStudent.of(backbone, backbone.model, 64, BINS, tokens, AS_MEAN)
+    return LoraStudent.of(backbone, backbone.model, 64, BINS, tokens, leaning=AS_MEAN)
 
 
 def full_log_probs(model: Any, ids: list[int]) -> np.ndarray:
@@ -115,7 +115,7 @@ def test_a_stored_adapter_answers_like_the_model_it_came_from(
     tokens = bin_tokens(encoder_of(backbone.tokenizer), BINS)
     save_adapter(tmp_path, wrapped)
     write_student(tmp_path, facts(str(checkpoint), tokens))
-    ids = LoraStudent.of(backbone, wrapped, 64, BINS, tokens, AS_MEAN).render.ids(
+    ids = LoraStudent.of(backbone, wrapped, 64, BINS, tokens, leaning=AS_MEAN).render.ids(
         "lime rug", WISHES
     )
     expected = np.exp(full_log_probs(wrapped, ids)[list(tokens.alphas)])
@@ -153,7 +153,7 @@ def test_a_student_of_another_template_or_tokenizer_is_refused(
     with pytest.raises(ArtifactError, match="prompt old; this version has"):
         read_student(tmp_path)
     with pytest.raises(ArtifactError, match="bins are tokens"):
-        LoraStudent.of(backbone, backbone.model, 64, BINS, tokens, AS_MEAN)
+        LoraStudent.of(backbone, backbone.model, 64, BINS, tokens, leaning=AS_MEAN)
 
 
 def test_a_student_trained_on_other_weights_of_that_name_is_refused(

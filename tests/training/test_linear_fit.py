@@ -30,7 +30,7 @@ def two_kinds(rows: int) -> tuple[np.ndarray, np.ndarray]:
 def test_it_learns_which_branch_answers_which_query() -> None:
     vectors, soft = two_kinds(80)
     users = [f"u{row // 4}" for row in range(80)]
-    student = fit_linear(vectors, soft, np.ones(80), users, BINS, 0.5).student
+    student = fit_linear(vectors, soft, np.ones(80), users, BINS, reach=0.5).student
     unseen = np.zeros((2, 8), np.float32)
     unseen[:, 0] = [-1.0, 1.0]
     text, photo = student.predict([RoutingInput("", PreferenceProfile(), v) for v in unseen])
@@ -41,7 +41,7 @@ def test_rows_of_weight_zero_teach_nothing() -> None:
     vectors, soft = two_kinds(80)
     even = (np.arange(80) % 2 == 0).astype(float)
     users = [f"u{row // 4}" for row in range(80)]
-    student = fit_linear(vectors, soft, even, users, BINS, 0.5).student
+    student = fit_linear(vectors, soft, even, users, BINS, reach=0.5).student
     photo = student.predict(
         [RoutingInput("", PreferenceProfile(), np.eye(8, dtype=np.float32)[0])]
     )[0]
@@ -51,7 +51,7 @@ def test_rows_of_weight_zero_teach_nothing() -> None:
 def test_its_own_rows_say_what_is_usual_and_the_reach_how_far_that_is_sent() -> None:
     vectors, soft = two_kinds(80)
     users = [f"u{row // 4}" for row in range(80)]
-    near = fit_linear(vectors, soft, np.ones(80), users, BINS, 0.3).student
+    near = fit_linear(vectors, soft, np.ones(80), users, BINS, reach=0.3).student
     assert near.leaning.reach == 0.3
     asked = [RoutingInput("", PreferenceProfile(), v) for v in vectors]
     said = np.array([one.alpha_probs for one in near.predict(asked)]) @ np.array(ALPHAS)
@@ -67,19 +67,23 @@ def test_noise_is_met_with_the_heaviest_penalty_and_users_are_kept_together() ->
     vectors = np.repeat(base, 10, axis=0).astype(np.float32)  # a user's rows are one vector
     labels = np.repeat(rng.dirichlet(np.ones(22), size=12), 10, axis=0).reshape(120, 11, 2)
     users = [f"u{row // 10}" for row in range(120)]
-    fit = fit_linear(vectors, labels, np.ones(120), users, BINS, 0.5)
+    fit = fit_linear(vectors, labels, np.ones(120), users, BINS, reach=0.5)
     # With users split across folds every row has its twin in training and the smallest would win.
     assert fit.penalty == PENALTIES[-1]
-    alone = fit_linear(vectors, labels, np.ones(120), [str(i) for i in range(120)], BINS, 0.5)
+    alone = fit_linear(
+        vectors, labels, np.ones(120), [str(i) for i in range(120)], BINS, reach=0.5
+    )
     assert alone.penalty == PENALTIES[0]
 
 
 def test_one_user_alone_is_fitted_without_a_choice() -> None:
     vectors, soft = two_kinds(10)
-    assert fit_linear(vectors, soft, np.ones(10), ["u"] * 10, BINS, 0.5).penalty == PENALTIES[0]
+    assert (
+        fit_linear(vectors, soft, np.ones(10), ["u"] * 10, BINS, reach=0.5).penalty == PENALTIES[0]
+    )
 
 
 def test_counts_that_disagree_are_refused() -> None:
     vectors, soft = two_kinds(10)
     with pytest.raises(LabelError, match="10 vectors, 9 labels"):
-        fit_linear(vectors, soft[:9], np.ones(10), ["u"] * 10, BINS, 0.5)
+        fit_linear(vectors, soft[:9], np.ones(10), ["u"] * 10, BINS, reach=0.5)

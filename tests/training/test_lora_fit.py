@@ -80,7 +80,9 @@ def test_a_toy_task_of_two_kinds_is_learned(checkpoint: Path) -> None:
     config = settings(checkpoint, steps=120, batch=8, learning_rate=1e-2)
     backbone = load_backbone(str(checkpoint), 2)
     run = train_lora(backbone, two_kinds(96), config, BINS, seed=0)
-    student = LoraStudent.of(backbone, run.model.merge_and_unload(), 64, BINS, run.tokens, AS_MEAN)
+    student = LoraStudent.of(
+        backbone, run.model.merge_and_unload(), 64, BINS, run.tokens, leaning=AS_MEAN
+    )
     looks = student.predict([RoutingInput("green wavy rug", PROFILE, np.zeros(1, np.float32))])[0]
     use = student.predict([RoutingInput("washable USB lamp", PROFILE, np.zeros(1, np.float32))])[0]
     assert (looks.theta, use.theta) == (Theta(0.2, 20), Theta(0.8, 40))
@@ -162,7 +164,7 @@ def test_train_and_serve_prompts_are_equal_to_the_byte(checkpoint: Path) -> None
     config = settings(checkpoint)
     plan = plan_run(rows, encode, config, BINS, np.random.default_rng(0))
     student = LoraStudent.of(
-        backbone, backbone.model, config.max_tokens, BINS, plan.tokens, AS_MEAN
+        backbone, backbone.model, config.max_tokens, BINS, plan.tokens, leaning=AS_MEAN
     )
     served = {tuple(student.render.ids(q, PROFILE)) for q in rows.queries}
     assert {tuple(example.ids[:-1]) for example in plan.examples} <= served

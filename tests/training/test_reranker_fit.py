@@ -115,6 +115,14 @@ def test_a_request_that_did_not_bring_its_item_back_teaches_grades_alone(tmp_pat
     OrdinalReranker.load(tmp_path)
 
 
+def test_items_that_nothing_stands_beside_are_no_fit(tmp_path: Path) -> None:
+    alone = GradedList(np.zeros((1, F)), np.array([5]), 0.5)
+    reason = fit_where_graded(Lists([alone] * 3, ()), tmp_path)
+    assert reason is not None
+    assert reason.startswith("all replayed candidates have grade 5")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_fit_that_was_cut_short_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reranker_fit, "MAX_ITERATIONS", 1)
     reason = fit_where_graded(Lists(lists(60), ()), tmp_path)
