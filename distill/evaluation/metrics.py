@@ -28,6 +28,11 @@ def ndcg_at(ranks: Array, k: int) -> Array:
     return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
 
 
+def reciprocal(ranks: Array) -> Array:
+    """1 / rank, 0 where the item is absent; its mean is MRR."""
+    return 1.0 / ranks
+
+
 @dataclass(frozen=True)
 class Metric:
     """One number a request, [B], or one a draw of chance, [D, B], which is averaged over draws."""
@@ -59,8 +64,10 @@ METRICS: dict[str, Metric] = {
         lambda a: a.hits | a.brought, "with neighbours' items", compared=True
     ),  # the paper's Recall
     "recall_pessimistic": Metric(lambda a: a.worst_hits, "ties lost", compared=True),
-    "hr@20": of_place("HR@20", partial(hr_at, k=20)),
-    "hr@40": of_place("HR@40", partial(hr_at, k=40)),
+    **{f"hr@{k}": of_place(f"HR@{k}", partial(hr_at, k=k)) for k in (5, 10, 20, 40)},
+    "mrr": of_place("MRR", reciprocal, percent=False),
+    "ndcg@5": of_place("", partial(ndcg_at, k=5), percent=False),
+    "ndcg@10": of_place("NDCG@10", partial(ndcg_at, k=10), percent=False),
     "ndcg@20": of_place("NDCG@20", partial(ndcg_at, k=20), percent=False),
     "ndcg@40": of_place("NDCG@40", partial(ndcg_at, k=40), percent=False),
     "recall_at_k_mean": Metric(

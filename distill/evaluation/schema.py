@@ -21,7 +21,7 @@ Asked = Literal["real", "written"]
 ABLATED: tuple[Group, ...] = ("ablation", "peer", "reference")
 REPORT_COLUMNS = (
     "mean_budget", "mean_candidates", "fallback_rate", "llm_calls", "tokens", "p50_ms", "p95_ms",
-    "recall_at_k", "ci95", "minus_static_best", "minus_today",
+    "recall_at_k", "ci95", "minus_static_best", "minus_fusion_best", "minus_today",
 )  # fmt: skip
 
 

@@ -43,12 +43,17 @@ def best_today(table: Results) -> str:
 
 
 def report_row(table: Results, router: str, today: str) -> ReportRow:
-    """One router, with its intervals and its differences to `static_best` and to `today`."""
+    """One router, with its intervals and its differences to the best fixed ones and to `today`."""
     names = compared()
     own = table.values(router, *names)
-    gains = [own - table.values(base, *names) for base in ("static_best", today)]
+    bases = {"static_best": "static_best", "fusion_best": "fusion_best", "today": today}
+    gains = [own - table.values(base, *names) for base in bases.values()]
     spans = table.intervals(np.concatenate([own, *gains], axis=1))
     count = len(names)
+    minus_base = {
+        f"minus_{base}": differences(names, gain, spans[count * place : count * (place + 1)])
+        for place, (base, gain) in enumerate(zip(bases, gains, strict=True), 1)
+    }
     means = dict(zip(names, own.mean(axis=0).tolist(), strict=True))
     costs = [name for name in NUMBERS if name != "ms"]
     return ReportRow(
@@ -57,8 +62,7 @@ def report_row(table: Results, router: str, today: str) -> ReportRow:
             **{name: NUMBERS[name](table, router) for name in costs},
             "recall_at_k": at_fixed(table, router),
             "ci95": dict(zip(names, spans[:count], strict=True)),
-            "minus_static_best": differences(names, gains[0], spans[count : 2 * count]),
-            "minus_today": differences(names, gains[1], spans[2 * count :]),
+            **minus_base,
         }
     )
 

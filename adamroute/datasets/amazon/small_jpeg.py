@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Literal
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 LONG_SIDE = 224  # px, what the encoders read
 SMALLEST = 16  # px; shops answer with a blank dot where a photo is gone
@@ -59,7 +59,8 @@ def _check_size(size: tuple[int, int]) -> None:
 
 
 def _shrunk(image: Image.Image) -> bytes:
-    drawn = image.convert("RGBA")  # first: colours of a palette cannot be mixed
+    upright = ImageOps.exif_transpose(image)  # the JPEG that is written has no EXIF to say so
+    drawn = upright.convert("RGBA")  # first: colours of a palette cannot be mixed
     drawn.thumbnail((LONG_SIDE, LONG_SIDE), Image.Resampling.LANCZOS)
     white = Image.new("RGBA", drawn.size, "white")  # see-through parts: white, as shops show them
     out = io.BytesIO()

@@ -71,3 +71,13 @@ def test_more_pixels_than_anyone_needs_are_not_decoded() -> None:
     Image.new("1", (10_000, 5_001)).save(out, "PNG")  # 50,010,000 of them in 6 kB
     with pytest.raises(PhotoError, match="too_large"):
         small_jpeg(out.getvalue())
+
+
+def test_a_photo_that_exif_turns_is_written_upright() -> None:
+    sideways = Image.new("RGB", (600, 300), "red")
+    exif = Image.Exif()
+    exif[0x0112] = 6  # a quarter turn
+    out = io.BytesIO()
+    sideways.save(out, "JPEG", exif=exif)
+    with Image.open(io.BytesIO(small_jpeg(out.getvalue()))) as small:
+        assert small.size == (112, 224)

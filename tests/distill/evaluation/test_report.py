@@ -54,9 +54,10 @@ from tests.distill.worlds import (
 )
 
 ROW_KEYS = {
-    "recall", "recall_augmented", "recall_pessimistic", "hr@20", "hr@40", "ndcg@20", "ndcg@40",
+    "recall", "recall_augmented", "recall_pessimistic", "hr@5", "hr@10", "hr@20", "hr@40", "mrr",
+    "ndcg@5", "ndcg@10", "ndcg@20", "ndcg@40",
     "mean_budget", "mean_candidates", "fallback_rate", "llm_calls", "tokens", "p50_ms", "p95_ms",
-    "recall_at_k", "ci95", "minus_static_best", "minus_today",
+    "recall_at_k", "ci95", "minus_static_best", "minus_fusion_best", "minus_today",
 }  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def test_report_json_has_the_keys_of_the_contract(folder: Path) -> None:
     for row in raw["rows"].values():
         assert set(row) == ROW_KEYS
         assert set(row["recall_at_k"]) == {"20", "40", "100"}
-        for base in ("minus_static_best", "minus_today"):
+        for base in ("minus_static_best", "minus_fusion_best", "minus_today"):
             assert {"recall", "recall_at_k_mean"} <= set(row[base])
     assert set(raw["agreement"]) == {
         "alpha_mae", "top_bin", "kl", "budget_ratio", "win", "tie", "loss", "calls_saved",
@@ -389,16 +390,17 @@ def test_gained_and_lost_requests_are_those_of_the_table() -> None:
 def test_one_entry_among_the_metrics_stands_in_every_row_and_on_the_page(
     config: Config, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mrr = of_place("MRR", lambda places: 1.0 / places, percent=False)
-    monkeypatch.setitem(METRICS, "mrr", mrr)
-    report = write(measured(bench(), {}), tmp_path / "mrr", config, shop)
+    half = of_place("half", lambda places: 0.5 / places, percent=False)
+    monkeypatch.setitem(METRICS, "half", half)
+    report = write(measured(bench(), {}), tmp_path / "half", config, shop)
     for name, row in report.rows.items():
+        assert row["half"] == pytest.approx(row["mrr"] / 2), name
         assert row["hr@20"] / 20 <= row["mrr"] <= 1.0, name
-        assert row["ci95"]["mrr"][0] <= row["mrr"] <= row["ci95"]["mrr"][1]
-        assert "mrr" in row["minus_static_best"]
-        assert "mrr" in row["minus_today"]
-    assert "| NDCG@40 | MRR |" in (tmp_path / "mrr" / "report.md").read_text()
-    assert '"mrr": ' in (tmp_path / "mrr" / "report.json").read_text()
+        assert row["ci95"]["half"][0] <= row["half"] <= row["ci95"]["half"][1]
+        for base in ("minus_static_best", "minus_fusion_best", "minus_today"):
+            assert "half" in row[base]
+    assert "| NDCG@40 | half |" in (tmp_path / "half" / "report.md").read_text()
+    assert '"half": ' in (tmp_path / "half" / "report.json").read_text()
 
 
 def test_one_entry_among_the_routers_stands_in_the_tables_and_pictures(
