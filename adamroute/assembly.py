@@ -208,6 +208,7 @@ def teacher_policy(
         evidence=evidence,
         bins=constants.bins,
         listings=Listings.of(index),
+        leaning=constants.leaning,
         usual=constants.static,
         time=constants.time,
         max_tokens=config.llm.max_tokens,

@@ -46,6 +46,10 @@ class Leaning(BaseModel):
         steps = float(np.clip((_means(probs) - 0.5) / self.scale, -1.0, 1.0))
         return alpha_bin(0.5 + self.reach * steps)
 
+    def within(self, alpha: float) -> float:
+        """The nearest alpha that the evidence reaches."""
+        return min(max(alpha, 0.5 - self.reach), 0.5 + self.reach)
+
 
 def reach_with(logged: int) -> float:
     """How far from .5 alpha may go in a shop that logs so many train queries."""

@@ -51,6 +51,11 @@ def test_alpha_never_leaves_the_reach(raw: list[float], scale: float, reach: flo
     assert abs(alpha - 0.5) <= reach + 0.05 + 1e-9  # half a bin of rounding
 
 
+def test_an_alpha_that_somebody_says_is_kept_within_reach() -> None:
+    held = Leaning(scale=0.2, reach=0.3)
+    assert [held.within(alpha) for alpha in (0.0, 0.2, 0.61, 1.0)] == [0.2, 0.2, 0.61, 0.8]
+
+
 @given(st.integers(0, 10_000))
 def test_reach_grows_with_real_requests(logged: int) -> None:
     assert WRITTEN <= reach_with(logged) < reach_with(logged + 1) <= LOGGED

@@ -17,6 +17,7 @@ from adamroute.catalogue.item_words import words_in
 from adamroute.catalogue.preferences import PHRASES, preference_text
 from adamroute.catalogue.request import PreferenceProfile, Request
 from adamroute.catalogue.shop import TimeMeaning
+from adamroute.leaning import Leaning
 from adamroute.llm.asking import Heard, Question, hear
 from adamroute.llm.chat import Ask, ChatEngine, Form
 from adamroute.llm.fence import ITEM_LIMIT, QUERY_LIMIT, clean
@@ -52,6 +53,7 @@ class LlmPolicy:
     evidence: TeacherPolicy
     bins: Bins
     listings: Listings
+    leaning: Leaning  # how far the evidence lets alpha go
     usual: Theta  # the static prior, the setting to keep where nothing speaks for another
     time: TimeMeaning  # of the shop's interactions
     max_tokens: int  # of one reply
@@ -78,7 +80,7 @@ class LlmPolicy:
         heard = self._hear([self._start(task) for task in tasks])
         alone = [() if task.neighbours else (NO_NEIGHBOURS,) for task in tasks]
         return [
-            _thought("start", said, partial(self._own_start, task), lacking)
+            self._thought("start", said, partial(self._own_start, task), lacking)
             for said, task, lacking in zip(heard, tasks, alone, strict=True)
         ]
 
@@ -95,7 +97,7 @@ class LlmPolicy:
         """Theta after one more observation of each request, with the memory so far."""
         heard = self._hear([self._update(turn) for turn in turns])
         return [
-            _thought("theta_update", said, partial(self._own_update, turn))
+            self._thought("theta_update", said, partial(self._own_update, turn))
             for said, turn in zip(heard, turns, strict=True)
         ]
 
@@ -112,6 +114,7 @@ class LlmPolicy:
         ask = self._ask(
             "start", theta_form(self.bins.budgets),
             items=len(self.listings), usual=self.usual, budgets=self.bins.budgets,
+            combine=self.bins.combine,
             query=task.request.query, wanted=preference_text(task.profile),
             disliked=", ".join(task.profile.dislike), neighbours=friends(near, self.listings),
             query_limit=QUERY_LIMIT, choice_limit=CHOICE_LIMIT, glance_limit=GLANCE_LIMIT,
@@ -132,6 +135,7 @@ class LlmPolicy:
         ask = self._ask(
             "theta_update", theta_form(self.bins.budgets),
             items=len(self.listings), usual=self.usual, budgets=self.bins.budgets,
+            combine=self.bins.combine,
             query=turn.task.request.query, start=turn.memory.start, steps=steps(turn),
             new=turn.observation,
             query_limit=QUERY_LIMIT, choice_limit=CHOICE_LIMIT, reason_limit=MAX_REASON,
@@ -167,6 +171,25 @@ class LlmPolicy:
     def _own_update(self, turn: Turn) -> Thought:
         return self.evidence.update([turn])[0]
 
+    def _thought(
+        self,
+        step: str,
+        said: Heard[ThetaReply],
+        own: Callable[[], Thought],
+        lacking: tuple[str, ...] = (),
+    ) -> Thought:
+        """The model's setting, or the evidence policy's thought under the failure's name.
+
+        An alpha beyond what the shop's evidence reaches is set to the end of its reach.
+        """
+        if said.value is not None:
+            reason, theta = clean(said.value.reason, MAX_REASON), said.value.theta
+            within = Theta(self.leaning.within(theta.alpha), theta.budget)
+            return Thought(within, reason, lacking, said.calls)
+        thought = own()
+        fallbacks = (*_named(step, said), *thought.fallbacks)
+        return Thought(thought.theta, thought.reason, fallbacks, said.calls)
+
     def _ask(self, name: str, form: type[Form], **values: object) -> Ask[Form]:
         prompt = prompts()[name]
         return Ask(
@@ -179,18 +202,6 @@ class LlmPolicy:
 
     def _hear(self, questions: Sequence[Question[Form]]) -> list[Heard[Form]]:
         return hear(self.engine, questions, prompts()["repair"])
-
-
-def _thought(
-    step: str, said: Heard[ThetaReply], own: Callable[[], Thought], lacking: tuple[str, ...] = ()
-) -> Thought:
-    """The model's setting, or the evidence policy's thought under the failure's name."""
-    if said.value is not None:
-        reason = clean(said.value.reason, MAX_REASON)
-        return Thought(said.value.theta, reason, lacking, said.calls)
-    thought = own()
-    fallbacks = (*_named(step, said), *thought.fallbacks)
-    return Thought(thought.theta, thought.reason, fallbacks, said.calls)
 
 
 def _named(step: str, said: Heard[Form]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import pytest
 
 from adamroute.catalogue.request import Interaction, PreferenceProfile, Request
 from adamroute.distill.labels.rounds import first_snapshot
+from adamroute.leaning import Leaning
 from adamroute.llm.chat import Ask
 from adamroute.llm.prompts import prompts
 from adamroute.teacher.answer import TeacherAnswer
@@ -23,6 +24,7 @@ from adamroute.teacher.llm_views import Listings
 from adamroute.teacher.loop import NO_HISTORY, Teacher
 from adamroute.theta import Bins, Theta
 from tests.distill.market import kept_likings, market_index, market_shop
+from tests.leanings import AS_MEAN
 from tests.llm.minds import OWN_START, OWN_UPDATE, Plain, Scripted, obedient
 
 STATIC = Theta(0.3, 20)
@@ -53,6 +55,7 @@ def teacher(say: Says, *, neighbours: int = 2, evidence: int = 5) -> tuple[Teach
         evidence=Plain(),
         bins=Bins(20),
         listings=Listings.of(index),
+        leaning=AS_MEAN,
         usual=STATIC,
         time="none",
         max_tokens=256,
@@ -243,6 +246,7 @@ def test_text_of_queries_and_listings_stays_inside_its_fence() -> None:
         evidence=Plain(),
         bins=Bins(20),
         listings=Listings(index.titles, (ATTACK,) * 24, index.visual, index.row_of),
+        leaning=AS_MEAN,
         usual=STATIC,
         time="none",
         max_tokens=256,
@@ -272,10 +276,37 @@ def test_many_requests_go_out_as_one_batch_a_step() -> None:
     assert isinstance(policy, LlmPolicy)
     policy = LlmPolicy(
         engine=Noting(good), evidence=Plain(), bins=policy.bins, listings=policy.listings,
-        usual=STATIC, time="none", max_tokens=256,
+        leaning=AS_MEAN, usual=STATIC, time="none", max_tokens=256,
     )  # fmt: skip
     replace(loop, policy=policy).decide_many([request(*LIKED)] * 7)
     assert batches == [
         {"preferences": 7}, {"start": 7}, {"pseudo_query": 7}, {"theta_update": 7},
         {"theta_update": 7},
     ]  # fmt: skip
+
+
+def test_an_alpha_beyond_the_reach_of_the_evidence_is_set_to_its_end() -> None:
+    loop, _ = teacher(good)
+    policy = loop.policy
+    assert isinstance(policy, LlmPolicy)
+    near = replace(loop, policy=replace(policy, leaning=Leaning(scale=0.5, reach=0.1)))
+    (free,), (held,) = loop.decide_many([request(*LIKED)]), near.decide_many([request(*LIKED)])
+    assert abs(free.theta.alpha - 0.5) > 0.1
+    assert abs(held.theta.alpha - 0.5) == pytest.approx(0.1)
+    assert held.theta.budget == free.theta.budget
+
+
+def test_prompts_say_what_an_alpha_means_in_the_run() -> None:
+    loop, engine = teacher(good)
+    policy = loop.policy
+    assert isinstance(policy, LlmPolicy)
+    fused = replace(loop, policy=replace(policy, bins=Bins(20, "fused")))
+    said = {}
+    for name, one in (("split", loop), ("fused", fused)):
+        before = len(engine.asks)
+        one.decide_many([request(*LIKED)])
+        said[name] = "\n".join(ask.system + ask.user for ask in engine.asks[before:])
+    assert "share of them that comes from the top of the text index" in said["split"]
+    assert "Rank by both together" not in said["split"]
+    assert "the weight of the text index's score" in said["fused"]
+    assert "Rank by both together, at alpha 0 to 1 in steps of .1: " in said["fused"]
