@@ -122,12 +122,7 @@ def prepared(known: QueryRanks, collaborative: tuple[int, ...] = ()) -> list[Pre
 
 def by_best_rank() -> OrdinalReranker:
     """A re-ranker that goes by the better of both ranks."""
-    return by_rank("log_best_rank")
-
-
-def by_rank(feature: str) -> OrdinalReranker:
-    """A re-ranker that goes by one of the features that are logarithms of ranks."""
-    return weighing({feature: -1.0})
+    return weighing({"log_best_rank": -1.0})
 
 
 def steps(settings: Config | None = None) -> Steps:

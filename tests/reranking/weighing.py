@@ -30,10 +30,12 @@ def weights(
 
 
 def weighing(
-    said: Mapping[str, float], blind: Mapping[str, float] | None = None
+    said: Mapping[str, float],
+    blind: Mapping[str, float] | None = None,
+    *,
+    top: tuple[float, float] = (1.0, 1.0),
 ) -> OrdinalReranker:
     """An order by these weights, and by others where theta is fixed."""
-    order = weights(said, reads=True)
-    return OrdinalReranker(
-        RerankerFile(reading=order, blind=weights(said if blind is None else blind))
-    )
+    reading = weights(said, reads=True, top=top)
+    fixed = weights(said if blind is None else blind, top=top)
+    return OrdinalReranker(RerankerFile(reading=reading, blind=fixed))

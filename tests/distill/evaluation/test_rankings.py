@@ -20,7 +20,8 @@ from adamroute.distill.evaluation.rankings import (
 from adamroute.distill.evaluation.routers import routers
 from adamroute.retrieval.replay import recalled
 from adamroute.theta import Theta
-from tests.distill.worlds import B, N, bench, by_rank, requests
+from tests.distill.worlds import B, N, bench, requests
+from tests.reranking.weighing import weighing
 
 TEXTS = ("a lamp that dims softly", "a rug that muffles steps", "lamps and rugs", "a red lamp")
 
@@ -85,7 +86,7 @@ def test_both_branches_first_items_are_judged_request_by_request() -> None:
 
 def test_the_judged_weight_fuses_both_branches_whatever_the_run_does() -> None:
     world = bench(collaborative=())  # of a run that splits
-    world.reranker = by_rank("log_text_rank")  # no item is of the top grade
+    world.reranker = weighing({"log_text_rank": -1.0}, top=(-30.0, 0.0))  # none of grade 5
     found, known = routers("peer")["judged_fusion"].choose(world), requests()
     weights = judged_weights(known, world.desk({}).judge)
     assert found.alphas.tolist() == [weights.tolist()]
