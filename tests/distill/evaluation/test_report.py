@@ -102,7 +102,7 @@ def test_report_json_has_the_keys_of_the_contract(folder: Path) -> None:
     assert set(raw) == {
         "format", "shop", "queries", "n_queries", "n_users", "teacher_policy", "calibrated_on",
         "mean_budget", "commit", "rows", "agreement", "slices", "lacks", "asked", "learned",
-        "out_of_sample", "combine", "trust", "today", "written_distance",
+        "out_of_sample", "combine", "reach", "student", "today", "written_distance",
     }  # fmt: skip
     assert (raw["format"], raw["shop"], raw["n_queries"], raw["n_users"]) == (
         2,
@@ -177,7 +177,7 @@ def test_the_page_says_its_evidence_first_then_the_verdict_and_shows_every_route
     report = Report.model_validate_json((folder / "report.json").read_text())
     assert page.splitlines()[2] == evidence(report)
     assert page.splitlines()[4] == " ".join(verdict(report))
-    names = ("best fixed split", "LoRA student", "random split", "oracle", "rank fusion (RRF)")
+    names = ("best fixed split", "student", "random split", "oracle", "rank fusion (RRF)")
     more = ("linear fusion, half", "best fixed linear fusion", "nearest past requests")
     for name in (*names, *more):
         assert f"| {name}" in page or f"| **{name}**" in page
