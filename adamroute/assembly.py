@@ -337,11 +337,11 @@ def path_facts(config: Config, constants: TeacherFile) -> Facts:
     )
 
 
-def local_nodes(config: Config, index: SearchIndex) -> Nodes:
+def local_nodes(config: Config, teacher: Teacher) -> Nodes:
     """Router, teacher and re-ranker in this process."""
     return Nodes(
         router=Router(load_student(config), calibration(config)),
-        teacher=Teaching(load_served_teacher(config, index)),
+        teacher=Teaching(teacher),
         reranker=Reranking(load_reranker(config)),
     )
 

@@ -142,7 +142,7 @@ RERANKER = Stage(
 CALIBRATE = Stage(
     "calibrate", "calibration", "calibrate",
     (BUILD, RANKS, LABEL, TRAIN, *_SHOP, TEACHER),
-    ("calibration.fallback_rate", "routing.epsilon", "teacher", *_DRAWN), recipe=2,
+    ("calibration.fallback_rate", "routing.epsilon", "teacher", *_DRAWN), recipe=3,
 )  # fmt: skip
 REPORT = Stage(
     "report", "report", "report",

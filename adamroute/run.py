@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adamroute.assembly import check_run, load_contexts, load_index, local_nodes
+from adamroute.assembly import check_run, load_index, load_served_teacher, local_nodes
 from adamroute.catalogue.request import Interaction, PreferenceProfile
 from adamroute.config import CONFIG_FILE, Config, load_config
 from adamroute.errors import ArtifactError
@@ -122,8 +122,8 @@ def assemble_run(config: Config) -> Run:
     prepare_process(config.threads)
     facts = check_run(config)
     index = load_index(config.stage("index"))
-    nodes = local_nodes(config, index)
-    return Run(config, Recommender(load_contexts(config, index), facts, nodes))
+    teacher = load_served_teacher(config, index)
+    return Run(config, Recommender(teacher.contexts, facts, local_nodes(config, teacher)))
 
 
 def _wait(work: Coroutine[Any, Any, T]) -> T:

@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import metadata
@@ -26,6 +26,7 @@ import yaml
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from adamroute.array_files import read_arrays
 from adamroute.config import CONFIG_FILE, Config
 from adamroute.errors import ArtifactError
 from adamroute.failures import writing
@@ -213,7 +214,8 @@ class Pieces:
 
     A piece is written whole under its name (temporary file, then rename) and read back instead of
     being made again; pieces of another key are thrown away. Since every piece is a pure function
-    of the key and its name, a resumed run gives the same bytes as one that was never cut.
+    of the key and its name, a resumed run gives the same bytes as one that was never cut. A piece
+    that a failing disk damaged is made again.
     """
 
     folder: Path
@@ -223,20 +225,20 @@ class Pieces:
     def arrays(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """The named arrays, made now or read from an earlier run."""
         path = self._path(f"{name}.npz")
-        if not path.is_file():
-            buffer = io.BytesIO()
-            np.savez(buffer, **dict(make()))  # type: ignore[arg-type]  # arrays by name
-            write_bytes(path, buffer.getvalue())
-        with np.load(path, allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
+        with suppress(FileNotFoundError, ValueError):
+            return read_arrays(path)
+        buffer = io.BytesIO()
+        np.savez(buffer, **dict(make()))  # type: ignore[arg-type]  # arrays by name
+        write_bytes(path, buffer.getvalue())
+        return read_arrays(path)
 
     def records(self, name: str, make: Callable[[], list[Record]]) -> list[Record]:
         """The named records, made now or read from an earlier run."""
         path = self._path(f"{name}.json")
-        if not path.is_file():
-            write_text(path, json.dumps(make(), ensure_ascii=False))
-        found: list[Record] = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        with suppress(FileNotFoundError, ValueError):
+            return _records(path)
+        write_text(path, json.dumps(make(), ensure_ascii=False))
+        return _records(path)
 
     def remove(self) -> None:
         """Throw all pieces away."""
@@ -251,6 +253,11 @@ class Pieces:
             write_text(marker, self.key)
         self._ready = True
         return self.folder / name
+
+
+def _records(path: Path) -> list[Record]:
+    found: list[Record] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def verified(config: Config, stages: Sequence[Stage]) -> dict[str, Manifest]:

@@ -44,6 +44,18 @@ def test_a_piece_cut_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
     assert Pieces(tmp_path / "p", "key").records("one", lambda: [{"a": 3}]) == [{"a": 3}]
 
 
+@pytest.mark.parametrize("left", [b"", b"PK", b"\x93NUMPY"])
+def test_a_damaged_piece_is_made_again(tmp_path: Path, left: bytes) -> None:
+    for name in ("one.npz", "two.json"):
+        pieces = Pieces(tmp_path / "p", "key")
+        pieces.arrays("one", lambda: {"x": np.ones(2)})
+        pieces.records("two", lambda: [{"a": 1}])
+        (tmp_path / "p" / name).write_bytes(left)
+        again = Pieces(tmp_path / "p", "key")
+        assert again.arrays("one", lambda: {"x": np.ones(2)})["x"].tolist() == [1.0, 1.0]
+        assert again.records("two", lambda: [{"a": 1}]) == [{"a": 1}]
+
+
 def test_removing_leaves_no_folder(tmp_path: Path) -> None:
     pieces = Pieces(tmp_path / "p", "key")
     pieces.remove()

@@ -69,6 +69,6 @@ def _ask_both(config: Config, shop: Shop, progress: Progress) -> CalibrationRows
         soft=soft_labels(utilities).sum(axis=2),
         student_regret=regrets(known.ranks, [p.theta for p in predictions], constants.combine),
         teacher_regret=regrets(known.ranks, [a.theta for a in answers], constants.combine),
-        can_fall_back=np.array([answer.source == "teacher" for answer in answers]),
+        can_fall_back=np.array([request.has_positives for request in requests]),
         users=known.users,
     )

@@ -43,7 +43,9 @@ class CalibrationRows:
     soft: Array  # [R, A], soft label of the known outcome, marginal over K
     student_regret: Array
     teacher_regret: Array
-    can_fall_back: NDArray[np.bool_]  # rows with history: the others never reach the teacher
+    can_fall_back: NDArray[
+        np.bool_
+    ]  # rows that `judge` may send to the teacher: those with a positive
     users: Sequence[str]
 
 

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from adamroute.array_files import read_arrays
 from adamroute.catalogue.known_queries import synthetic_queries
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.catalogue.shop import Shop
@@ -105,9 +105,9 @@ def query_vectors(rows: TrainingSet, shop: Shop, ranks: Path) -> NDArray[np.floa
 
 def _read_targets(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return arrays["soft"].astype(np.float64), arrays["weights"].astype(np.float64)
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        arrays = read_arrays(path)
+        return arrays["soft"].astype(np.float64), arrays["weights"].astype(np.float64)
+    except (OSError, ValueError, KeyError) as error:
         raise LabelError(
             f"{path}: wanted arrays soft [R, A, K] and weights [R] ({error}). "
             "Run: adamroute label CONFIG"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adamroute.catalogue.known_queries import known_queries
-from adamroute.catalogue.preferences import profile_of, traits_by_id
+from adamroute.catalogue.preferences import profile_of
 from adamroute.catalogue.request import PreferenceProfile
 from adamroute.catalogue.shop import Shop
 from adamroute.retrieval.ranks import load_ranks
@@ -41,11 +41,10 @@ def known_outcomes(shop: Shop, ranks: Path, index: SearchIndex, bins: Bins) -> H
     """
     known = known_queries(shop, ranks, "calibration")
     requests = [shop.request(query) for query in known]
-    traits = traits_by_id(index.ids, index.categories, index.visual)
     found = load_ranks(ranks, known)
     return HeldOut(
         tuple(request.query for request in requests),
-        tuple(profile_of(request.history, traits) for request in requests),
+        tuple(profile_of(request.history, index.traits) for request in requests),
         found.text_vectors,
         recall_surfaces(found.ranks, bins),
         bins,

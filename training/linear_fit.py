@@ -24,7 +24,7 @@ class LinearFit:
     student: LinearStudent
     penalty: float
     errors: tuple[float, ...]  # weighted mean squared error of each penalty on held-out users
-    reason: str | None = None  # why nothing chose the penalty; None where held-out users did
+    reason: str | None = None  # why there are no errors, and nothing chose the penalty
 
 
 def fit_linear(
@@ -48,14 +48,16 @@ def fit_linear(
         )
     targets = soft.reshape(len(soft), -1)
     x = vectors.astype(np.float64)
-    errors = tuple(_error(x, targets, weights, user_ids, penalty) for penalty in PENALTIES)
-    penalty = PENALTIES[int(np.argmin(errors))]
+    folds = min(FOLDS, len(set(user_ids)))
+    measured = PENALTIES if folds > 1 else ()  # of one user: nothing to choose by
+    errors = tuple(_error(x, targets, weights, user_ids, p, folds=folds) for p in measured)
+    penalty = PENALTIES[int(np.argmin(errors)) if errors else 0]
     coefficients, intercept = _ridge(x, targets, weights, penalty)
     unchosen = (
         f"linear student: rows of 1 user, wanted at least 2 to choose its penalty by; it is "
         f"{penalty:g}. Give the shop queries of more users, or more items"
     )
-    reason = unchosen if len(set(user_ids)) < 2 else None
+    reason = None if errors else unchosen
     student = LinearStudent(coefficients, intercept, bins, Leaning(scale=1.0, reach=reach))
     usual = np.array([alpha_probs(scores) for scores in student.scores(vectors)])
     student = replace(student, leaning=Leaning.of(usual, reach))
@@ -68,13 +70,12 @@ def _error(
     weights: NDArray[np.float64],
     user_ids: Sequence[str],
     penalty: float,
+    *,
+    folds: int,
 ) -> float:
     """Weighted squared error on users the fit did not see."""
     from sklearn.model_selection import GroupKFold
 
-    folds = min(FOLDS, len(set(user_ids)))
-    if folds < 2:
-        return penalty  # one user: nothing to choose by, the smallest penalty is taken
     total = 0.0
     for train, test in GroupKFold(folds).split(x, groups=np.asarray(user_ids)):
         if weights[train].sum() == 0.0:

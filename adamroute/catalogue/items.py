@@ -30,20 +30,22 @@ def read_items(folder: Path, spec: ItemsYaml, table: Table) -> ReadItems:
     """
     table.require(spec.columns, f"items in {SHOP_YAML}")
     photos = photos_of(folder, spec.image, table)
-    problems: Counter[str] = Counter(name for photo in photos for name in photo.problems)
+    problems: Counter[str] = Counter()
     by_row = {row.where: photo for row, photo in zip(table.rows, photos, strict=True)}
 
     def made(pair: tuple[str, Row]) -> Item:
         item_id, row = pair
         title, text = _words(row, spec)
+        photo = by_row[row.where]
         problems.update(items_without_title=not title, items_without_text=not text)
+        problems.update(photo.problems)
         return Item(
             item_id=item_id,
             title=title or text,
             text=text or title,
             visual=_looks(row, spec),
             category=clean(row.text(spec.category)) if spec.category else "",
-            image=by_row[row.where].path,
+            image=photo.path,
         )
 
     items = tuple(table.sieve.through(table.with_ids(spec.id), made))

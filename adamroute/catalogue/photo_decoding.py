@@ -84,6 +84,11 @@ def open_photo(path: Path, side: int | None = None) -> OpenedPhoto:
             ) from error
 
 
+def as_shown(source: ImageFile) -> Image:
+    """A picture that is open and whole, as `open_photo` shows it."""
+    return _upright(_first_seen(source).image, _orientation(source))[0]
+
+
 def _opened(data: bytes, side: int | None) -> OpenedPhoto:
     source = _header(data, side)
     turned = source.format == "TIFF" and _orientation(source) > 1  # Pillow turns it as it loads

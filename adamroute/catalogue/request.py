@@ -40,5 +40,5 @@ class Request:
 
     @property
     def has_positives(self) -> bool:
-        """Whether the teacher has anything to learn from."""
-        return any(x.positive for x in self.history)
+        """Whether the teacher has anything to learn from; the latest label of an item counts."""
+        return any({x.item_id: x.positive for x in self.history}.values())

@@ -20,7 +20,7 @@ import numpy as np
 
 from adamroute.encoders.seams import Vectors
 from adamroute.errors import ModelError
-from adamroute.stages import file_hash
+from adamroute.stages import content_hash
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,7 +52,7 @@ def check_weights(path: Path, sha256_prefix: str) -> None:
     """ModelError unless the file's sha256 begins with the prefix."""
     if not path.is_file():
         raise ModelError(f"{path}: weights are missing. Reinstall: make install")
-    found = file_hash(path)
+    found = content_hash(path)
     if not found.startswith(sha256_prefix):
         raise ModelError(
             f"{path}: sha256 begins {found[: len(sha256_prefix)]}, wanted {sha256_prefix}; "

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.array_files import read_arrays
 from adamroute.encoders.query_adapter import WhitenedSpace, unit
 from adamroute.errors import ArtifactError
 
@@ -84,19 +84,16 @@ class Alignment:
     def load(cls, path: Path) -> Alignment:
         """ArtifactError where the file is missing, damaged or of another format."""
         try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-                if int(arrays["format"]) != FORMAT:
-                    raise ValueError(f"format {int(arrays['format'])}, wanted {FORMAT}")
-                head = ProjectionHead(
-                    **{
-                        name: arrays[f"head_{name}"]
-                        for name in ProjectionHead.__dataclass_fields__
-                    }
-                )
-                text_encoder, photo_features = arrays["names"].tolist()
-                space = WhitenedSpace(arrays["mean"], arrays["flatten"])
-                return cls(space, head, text_encoder, photo_features)
-        except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
+            arrays = read_arrays(path)
+            if int(arrays["format"]) != FORMAT:
+                raise ValueError(f"format {int(arrays['format'])}, wanted {FORMAT}")
+            head = ProjectionHead(
+                **{name: arrays[f"head_{name}"] for name in ProjectionHead.__dataclass_fields__}
+            )
+            text_encoder, photo_features = arrays["names"].tolist()
+            space = WhitenedSpace(arrays["mean"], arrays["flatten"])
+            return cls(space, head, text_encoder, photo_features)
+        except (OSError, KeyError, ValueError) as error:
             raise ArtifactError(
                 f"{path}: no alignment that this version reads ({error}). Give the alignment.npz "
                 "of a finished index, or drop encoders.align.artefact to fit one here"

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.array_files import read_arrays
 from adamroute.encoders.seams import Vectors
 from adamroute.errors import ArtifactError
 
@@ -101,10 +101,9 @@ class QueryAdapter:
     def load(cls, path: Path) -> QueryAdapter:
         """ArtifactError where the file is missing, cut short or of an earlier version."""
         try:
-            # Opened here, since numpy leaves a damaged file open.
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-                return cls(mean=arrays["mean"], weights=arrays["weights"])
-        except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
+            arrays = read_arrays(path)
+            return cls(mean=arrays["mean"], weights=arrays["weights"])
+        except (OSError, KeyError, ValueError) as error:
             raise ArtifactError(f"{path}: {error}. Rebuild: adamroute build CONFIG") from error
 
 

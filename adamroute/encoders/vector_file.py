@@ -10,11 +10,11 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.array_files import read_arrays
 from adamroute.stages import digest, written
 
 Array = NDArray[np.float32]
@@ -99,10 +99,9 @@ def text_key(text: str) -> str:
 def read_vectors(path: Path) -> dict[str, Array]:
     """Vectors by key; none where the file is absent, damaged or foreign."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            names, vectors = arrays["keys"].tolist(), arrays["vectors"]
-        return dict(zip(names, vectors, strict=True))
-    except (OSError, KeyError, ValueError, BadZipFile, EOFError):
+        arrays = read_arrays(path)
+        return dict(zip(arrays["keys"].tolist(), arrays["vectors"], strict=True))
+    except (OSError, KeyError, ValueError):
         return {}  # computing again is the repair
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.array_files import mapped_array
 from adamroute.encoders.query_adapter import AlignedPhotoEncoder, QueryAdapter
 from adamroute.encoders.seams import MultimodalEncoder, TextEncoder, Vectors
 from adamroute.errors import ArtifactError
@@ -158,11 +159,11 @@ def load_folds(index: Path, live: Branches, text_encoder: TextEncoder) -> CrossF
     """
     folder = index / FOLDER
     try:
-        fold = np.load(folder / FOLD_FILE)
+        fold = mapped_array(folder / FOLD_FILE)
         claims = json.loads((folder / CLAIMS_FILE).read_text(encoding="utf-8"))
-        text, mm = (np.load(folder / name, mmap_mode="r") for name in STAND_INS)
+        text, mm = (mapped_array(folder / name) for name in STAND_INS)
         parts = tuple(_part(folder, number, live) for number in range(int(fold.max()) + 1))
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError) as error:
         raise ArtifactError(f"{folder}: {error}. Rebuild: adamroute build CONFIG") from error
     known = tuple(None if claim is None else tuple(claim) for claim in claims)
     return CrossFitted(fold, parts, known, (text, mm), text_encoder)
@@ -171,6 +172,8 @@ def load_folds(index: Path, live: Branches, text_encoder: TextEncoder) -> CrossF
 def _part(folder: Path, number: int, live: Branches) -> Branches:
     text_items, text_side = _own(folder, "text", number)
     mm_items, mm_side = _own(folder, "mm", number)
+    if text_items is None and mm_items is None:
+        return live  # with what it fuses, which is a copy of all vectors
     mm_encoder: MultimodalEncoder = live.mm_encoder
     if mm_side is not None:
         mm_encoder = AlignedPhotoEncoder(mm_side)
@@ -185,5 +188,4 @@ def _own(folder: Path, kind: str, number: int) -> tuple[Vectors | None, QueryAda
     path = folder / f"{kind}-{number}.npy"
     if not path.exists():
         return None, None
-    items: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    return items, QueryAdapter.load(folder / f"{kind}_side-{number}.npz")
+    return mapped_array(path), QueryAdapter.load(folder / f"{kind}_side-{number}.npz")

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from adamroute.array_files import mapped_array
 from adamroute.catalogue.item_words import ItemWords, catalogue_words
 from adamroute.catalogue.listing import sentences
 from adamroute.catalogue.preferences import Traits, traits_by_id
@@ -186,10 +187,9 @@ def _profile_texts(folder: Path, manifest: Manifest, texts: list[str]) -> tuple[
 
 def _vectors(path: Path) -> NDArray[np.float32]:
     try:
-        vectors: NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return mapped_array(path)
+    except (OSError, ValueError) as error:
         raise ArtifactError(f"{path}: {error}. Rebuild: adamroute build CONFIG") from error
-    return vectors
 
 
 def _items(path: Path) -> pl.DataFrame:

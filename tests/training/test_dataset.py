@@ -84,9 +84,10 @@ def test_missing_and_broken_files_say_what_to_run(tmp_path: Path) -> None:
     np.savez(tmp_path / TARGETS_FILE, soft=flat(1), weights=np.ones(1))
     with pytest.raises(LabelError, match=r"rows\.jsonl: cannot be read"):
         load_training_set(tmp_path, BINS)
-    (tmp_path / TARGETS_FILE).write_bytes(b"PK nothing")
-    with pytest.raises(LabelError, match="wanted arrays soft"):
-        load_training_set(tmp_path, BINS)
+    for damaged in (b"", b"PK nothing"):
+        (tmp_path / TARGETS_FILE).write_bytes(damaged)
+        with pytest.raises(LabelError, match="wanted arrays soft"):
+            load_training_set(tmp_path, BINS)
 
 
 def training_set(rows: int) -> TrainingSet:

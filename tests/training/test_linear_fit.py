@@ -78,9 +78,11 @@ def test_noise_is_met_with_the_heaviest_penalty_and_users_are_kept_together() ->
 
 def test_one_user_alone_is_fitted_without_a_choice() -> None:
     vectors, soft = two_kinds(10)
-    assert (
-        fit_linear(vectors, soft, np.ones(10), ["u"] * 10, BINS, reach=0.5).penalty == PENALTIES[0]
-    )
+    fit = fit_linear(vectors, soft, np.ones(10), ["u"] * 10, BINS, reach=0.5)
+    assert (fit.penalty, fit.errors) == (PENALTIES[0], ())
+    assert fit.reason is not None
+    two = fit_linear(vectors, soft, np.ones(10), ["u", "v"] * 5, BINS, reach=0.5)
+    assert (len(two.errors), two.reason) == (len(PENALTIES), None)
 
 
 def test_counts_that_disagree_are_refused() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 from typing import Literal
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
+from PIL.ImageFile import ImageFile
+
+from adamroute.catalogue.photo_decoding import as_shown
 
 LONG_SIDE = 224  # px, what the encoders read
 SMALLEST = 16  # px; shops answer with a blank dot where a photo is gone
@@ -58,11 +61,9 @@ def _check_size(size: tuple[int, int]) -> None:
         raise PhotoError("too_large")
 
 
-def _shrunk(image: Image.Image) -> bytes:
-    upright = ImageOps.exif_transpose(image)  # the JPEG that is written has no EXIF to say so
-    drawn = upright.convert("RGBA")  # first: colours of a palette cannot be mixed
+def _shrunk(image: ImageFile) -> bytes:
+    drawn = as_shown(image)  # the JPEG has neither EXIF nor other frames to make up for it later
     drawn.thumbnail((LONG_SIDE, LONG_SIDE), Image.Resampling.LANCZOS)
-    white = Image.new("RGBA", drawn.size, "white")  # see-through parts: white, as shops show them
     out = io.BytesIO()
-    Image.alpha_composite(white, drawn).convert("RGB").save(out, "JPEG", quality=_QUALITY)
+    drawn.save(out, "JPEG", quality=_QUALITY)
     return out.getvalue()

@@ -81,3 +81,20 @@ def test_a_photo_that_exif_turns_is_written_upright() -> None:
     sideways.save(out, "JPEG", exif=exif)
     with Image.open(io.BytesIO(small_jpeg(out.getvalue()))) as small:
         assert small.size == (112, 224)
+
+
+def test_what_the_jpeg_can_not_say_later_is_done_as_for_any_photo() -> None:
+    deep = np.linspace(2_000, 60_000, 100 * 100).reshape(100, 100).astype(np.uint16)
+    mug = np.zeros((100, 100, 4), np.uint8)
+    mug[20:80, 20:80] = 255  # white, around it nothing
+    shown = Image.fromarray(np.tile(np.array([0, 255], np.uint8), (100, 50)))
+    blank = Image.new("L", (100, 100), 255)
+    for kind, frames in (
+        ("PNG", [Image.fromarray(deep)]),
+        ("PNG", [Image.fromarray(mug)]),
+        ("GIF", [blank, shown]),
+    ):
+        out = io.BytesIO()
+        frames[0].save(out, kind, save_all=len(frames) > 1, append_images=frames[1:])
+        grey = np.asarray(opened(out.getvalue()).convert("L"))
+        assert int(grey.max()) - int(grey.min()) > 150  # white all over is 0

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adamroute.catalogue.request import Request
 from adamroute.catalogue.shop import Split
 from adamroute.config import Config
 from adamroute.distill.evaluation.bench import Bench
 from adamroute.distill.evaluation.learned import decision_ms
 from adamroute.distill.evaluation.splits import FIXED_BUDGETS
-from adamroute.distill.evaluation.teacher_report import Taught, measure_teacher
+from adamroute.distill.evaluation.teacher_report import Taught, facts, measure_teacher
 from adamroute.llm.chat import Call
 from adamroute.retrieval.ranks import rank_queries
 from adamroute.retrieval.replay import TargetRanks, recalled, regrets
@@ -139,4 +140,6 @@ def asked(*ms: float) -> TraceStep:
 def test_a_kept_reply_costs_what_it_cost_when_it_was_asked(
     steps: tuple[TraceStep, ...], ms: float
 ) -> None:
-    assert decision_ms(replace(answer("r", 1), steps=steps)) == ms
+    said = replace(answer("r", 1), steps=steps)
+    assert decision_ms(said) == ms
+    assert facts([Request("r", None, "a rug", ())], [said])["ms"].to_list() == [ms]
