@@ -239,7 +239,7 @@ class RetrievalConfig(Section):
 class RerankerConfig(Section):
     kind: Literal["ordinal", "llm", "none"] = "ordinal"  # none: the order of retrieval
     attribute_filter: bool = True  # off: looks count for candidates found by text alone, too
-    negatives: Positive = 40  # of ordinal: candidates kept a replayed request
+    negatives: Positive = 40  # of ordinal: candidates of a replayed request
     llm: LlmGradesConfig = LlmGradesConfig()  # of llm
 
 

@@ -20,6 +20,7 @@ from adamroute.reranking.features import FEATURES, Case
 from adamroute.reranking.reranker import Reranker
 from adamroute.retrieval.dual import Candidates
 from adamroute.retrieval.search_index import SearchIndex
+from adamroute.teacher.constants import read_teacher_file
 from adamroute.teacher.loop import Teacher
 
 ENGINE_LOCK = "serve/engine.lock"  # below config.out
@@ -30,6 +31,7 @@ def warm_index(config: Config) -> SearchIndex:
     """ConfigError where FAISS wants a GPU it lacks."""
     index = load_index(config.stage("index"), device=config.serve.retrieval_device)
     index.encode([WARM_UP])
+    index.retriever.warm_up(read_teacher_file(config.stage("labels")).combine)
     _ = index.facts, index.traits, index.words  # or the first request would wait for them
     index.text_encoder = RememberedTexts(index.text_encoder)
     return index

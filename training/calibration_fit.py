@@ -43,9 +43,7 @@ class CalibrationRows:
     soft: Array  # [R, A], soft label of the known outcome, marginal over K
     student_regret: Array
     teacher_regret: Array
-    can_fall_back: NDArray[
-        np.bool_
-    ]  # rows that `judge` may send to the teacher: those with a positive
+    can_fall_back: NDArray[np.bool_]  # rows with a positive: `judge` sends no others on
     users: Sequence[str]
 
 

@@ -165,6 +165,7 @@ def grade_prompts(case: Case) -> tuple[GradePrompts, int]:
     user = prompt.part(
         "user",
         query=case.query,
+        alpha=case.alpha,
         strong_pref=_phrases(profile.strong_pref),
         nice_to_have=_phrases(profile.nice_to_have),
         dislike=_phrases(profile.dislike),

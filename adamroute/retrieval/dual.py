@@ -116,6 +116,12 @@ class DualRetriever:
         both = np.hstack([self.text.vectors, self.mm.vectors])
         return BranchIndex(both, self.text.device)
 
+    def warm_up(self, combine: Combine) -> None:
+        """Make what is derived from all items, or the first request would wait for it."""
+        _ = self._spreads
+        if combine == "fused":
+            _ = self.fused
+
     @cached_property
     def _spreads(self) -> tuple[Spread, Spread]:
         return Spread.of(self.text.vectors), Spread.of(self.mm.vectors)

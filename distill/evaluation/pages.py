@@ -40,7 +40,7 @@ def report_page(
         report=report,
         evidence=evidence(report),
         verdict=verdict(report),
-        by_recall=by_recall(report.rows),
+        by_recall=by_recall(report.shown),
         routers=routers("report"),
         columns=columns(),
         separation=separation(table),

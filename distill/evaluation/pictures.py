@@ -69,16 +69,16 @@ class Dot:
 
 def draw_routers(report: Report, path: Path) -> None:
     """Recall over K = 20, 40, 100 of every router of the report."""
-    spans = {name: row["ci95"]["recall_at_k_mean"] for name, row in report.rows.items()}
+    spans = {name: row["ci95"]["recall_at_k_mean"] for name, row in report.shown.items()}
     title = f"{report.shop}: recall at equal budgets, {report.n_queries} requests"
-    _draw_dots(path, title, _dots(report.rows, spans, "report"), "student")
+    _draw_dots(path, title, _dots(report.shown, spans, "report"), "student", report.today)
 
 
 def draw_teacher(report: TeacherReport, path: Path) -> None:
     """Recall over K = 20, 40, 100 of the teacher and what it is held against."""
     spans = {name: row["ci95"] for name, row in report.rows.items()}
     title = f"{report.shop}: the teacher at equal budgets"
-    _draw_dots(path, title, _dots(report.rows, spans, "teacher"), "teacher")
+    _draw_dots(path, title, _dots(report.rows, spans, "teacher"), "teacher", report.today)
 
 
 def _dots(
@@ -89,16 +89,16 @@ def _dots(
     return sorted(dots, key=lambda dot: dot.mean)
 
 
-def _draw_dots(path: Path, title: str, dots: Sequence[Dot], subject: str) -> None:
-    """Dots with intervals, in per cent, best at the top; a line at the best fixed split."""
-    (base,) = (100 * dot.mean for dot in dots if dot.router.name == "static_best")
+def _draw_dots(path: Path, title: str, dots: Sequence[Dot], subject: str, today: str) -> None:
+    """Dots with intervals, in per cent, best at the top; a line at the best of today."""
+    (base,) = (100 * dot.mean for dot in dots if dot.router.name == today)
     with panels(path, 1, width=8.4, height=0.4 * len(dots)) as (axes,):
         axes.axvline(base, color=INK, lw=1.0, ls=(0, (4, 3)), zorder=1)
         for place, dot in enumerate(dots):
             _draw_dot(axes, place, dot)
         axes.set_yticks(range(len(dots)), [dot.router.label for dot in dots])
         for text, dot in zip(axes.get_yticklabels(), dots, strict=True):
-            bold = dot.router.name in (subject, "static_best")
+            bold = dot.router.name in (subject, today)
             text.set_fontweight("bold" if bold else "normal")
         axes.grid(axis="y", visible=False)
         axes.margins(x=0.08)
@@ -156,9 +156,9 @@ def draw_curves(report: Report, curves: Curves, path: Path) -> None:
 
 
 def _draw_budgets(axes: Axes, curves: Curves) -> None:
-    """Gain over the best fixed split: plain recall curves would lie on top of each other."""
+    """Gain over the best fixed fusion: plain recall curves would lie on top of each other."""
     known = routers("report")
-    base = known["static_best"]
+    base = known["fusion_best"]
     drawn = sorted(curves.recall, key=lambda name: (not known[name].hollow, name == "student"))
     for router in (known[name] for name in drawn if name != base.name):
         gain = 100 * (curves.recall[router.name] - curves.recall[base.name])
@@ -172,20 +172,20 @@ def _draw_budgets(axes: Axes, curves: Curves) -> None:
     axes.set_xticks(curves.budgets, [str(k) for k in curves.budgets])
     axes.minorticks_off()
     axes.set_xlabel("budget K, candidates")
-    axes.set_ylabel("recall, points above the best fixed split")
-    axes.set_title("What a learned split gains", fontsize=11)
+    axes.set_ylabel(f"recall, points above the {base.label}")
+    axes.set_title("What a learned alpha gains", fontsize=11)
     legend(axes)
 
 
 def _draw_cascade(axes: Axes, report: Report, curves: Curves) -> None:
     sent, mixed, known = 100 * curves.sent, 100 * curves.cascade, routers("report")
-    colour, base = known["cascade"].colour, known["static_best"]
+    colour, base = known["cascade"].colour, known[report.today]
     axes.plot(sent, mixed, color=colour, lw=2.2, label="least confident first")
     axes.plot(
         sent[[0, -1]], mixed[[0, -1]], color=MUTED, lw=1.4, ls=(0, (2, 2)), label="in random order"
     )
-    static = 100 * report.rows[base.name].recall
-    axes.axhline(static, color=base.colour, lw=1.4, label=base.label)
+    today = 100 * report.rows[base.name].recall
+    axes.axhline(today, color=base.colour or OTHER, lw=1.4, label=base.label)
     for x, y, name in ((sent[0], mixed[0], "student"), (sent[-1], mixed[-1], "teacher")):
         axes.plot(x, y, "o", ms=8, color=known[name].colour, label=f"{name} alone", zorder=4)
     if curves.operating is not None:
@@ -198,7 +198,7 @@ def _draw_cascade(axes: Axes, report: Report, curves: Curves) -> None:
     axes.set_xlabel("requests sent to the teacher, %")
     axes.set_ylabel("recall, %, mean over K = 20, 40, 100")
     axes.set_title("What asking the teacher changes", fontsize=11)
-    low, high = min(static, mixed.min()), max(static, mixed.max())
+    low, high = min(today, mixed.min()), max(today, mixed.max())
     middle, half = (high + low) / 2, max(0.65 * (high - low), 3.0)
     axes.set_ylim(middle - half, middle + half)  # at least 6 points: one request is no cliff
     legend(axes)

@@ -289,7 +289,8 @@ def curves(report: Report, table: Results) -> Curves:
     mixed = [(teacher[:c].sum() + student[c:].sum()) / len(order) for c in counts.tolist()]
     rate = report.rows["cascade"].number("fallback_rate")
     names = [f"recall@{k}" for k in CURVE_BUDGETS]
-    drawn = [name for name, router in routers("report").items() if router.curve]
+    known = routers("report")
+    drawn = [name for name in known if known[name].curve and name in report.shown]
     return Curves(
         budgets=CURVE_BUDGETS,
         recall={name: table.values(name, *names).mean(axis=0) for name in drawn},

@@ -72,11 +72,7 @@ def _one_for_all(bench: Bench, alpha: Callable[[int], float], combine: Combine) 
     return split(bench, own, paid, refitted=at, combine=combine, decided=False)
 
 
-def by_thetas(
-    bench: Bench,
-    thetas: Sequence[Theta],
-    costs: Mapping[str, Array] = FREE,
-) -> Answers:
+def by_thetas(bench: Bench, thetas: Sequence[Theta], costs: Mapping[str, Array] = FREE) -> Answers:
     """A router that keeps its alpha at every K."""
     alphas = np.array([[theta.alpha for theta in thetas]])
     budgets = np.array([[float(theta.budget) for theta in thetas]])
@@ -85,13 +81,11 @@ def by_thetas(
 
 def _fixed(alpha: float, combine: Combine = "split") -> Choose:
     """One alpha for all requests, at the K that all baselines pay."""
-
     return lambda bench: _one_for_all(bench, lambda _: alpha, combine)
 
 
 def _best_fixed(combine: Combine) -> Choose:
     """The one alpha that recalls most on train and calibration, anew for every K."""
-
     return lambda bench: _one_for_all(
         bench, lambda k: static_alpha(bench.fit, k, combine), combine
     )

@@ -103,6 +103,12 @@ class Report(Heading):
         str, ...
     ] = ()  # parts of the run that could not be fitted as they should, and why
 
+    @property
+    def shown(self) -> Rows:
+        """Rows of pages and pictures: the linear student stands there once, where it serves."""
+        once = {"linear_student"} if self.student == "linear" else set()
+        return {name: row for name, row in self.rows.items() if name not in once}
+
     @model_validator(mode="after")
     def _whole(self) -> Report:
         check_names(self.rows, routers("report"), "rows")

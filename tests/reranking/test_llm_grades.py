@@ -212,3 +212,14 @@ def test_a_tokenizer_that_merges_digits_is_refused() -> None:
 
 def test_the_hash_tells_models_apart(plain: PlainLevels) -> None:
     assert LlmReranker(plain, cache=1).hash != LlmReranker(Spoken(*[0.2] * 5), cache=1).hash
+
+
+def test_a_decided_alpha_is_told_in_words_and_a_fixed_one_is_not() -> None:
+    said = {}
+    for alpha in (None, 0.0, 0.5, 0.9):
+        asked, _ = grade_prompts(replace(case_of("red wool rug"), alpha=alpha))
+        said[alpha] = asked.head
+    assert "mainly about how the product looks." in said[0.0]
+    assert "mainly about what the product does or is made for." in said[0.9]
+    assert said[None] == said[0.5]
+    assert "mainly about" not in said[0.5]
