@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +47,16 @@ def listing_vectors(
     return _cached(texts, encoder.encode_items, vectors, "text vectors", progress)
 
 
-def view_vectors(
-    texts: Sequence[str], encoder: TextEncoder, cache: Path, progress: Progress
+def query_vectors(
+    kind: Literal["views", "requests"],
+    texts: Sequence[str],
+    encoder: TextEncoder,
+    cache: Path,
+    progress: Progress,
 ) -> tuple[Array, int]:
-    """As `listing_vectors` of short texts that stand for queries."""
-    vectors = VectorCache(cache, "views", encoder.name)
-    return _cached(texts, encoder.encode, vectors, "views vectors", progress)
+    """As `listing_vectors` of short texts that stand for queries; each kind has its own cache."""
+    vectors = VectorCache(cache, kind, encoder.name)
+    return _cached(texts, encoder.encode, vectors, f"{kind} vectors", progress)
 
 
 def vl_branch(

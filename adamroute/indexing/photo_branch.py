@@ -16,7 +16,7 @@ from adamroute.encoders.projection_head import Alignment
 from adamroute.encoders.query_adapter import QueryAdapter, fuse_items
 from adamroute.encoders.seams import TextEncoder, Vectors
 from adamroute.encoders.vector_file import VectorCache
-from adamroute.indexing.branches import photo_hashes, view_vectors
+from adamroute.indexing.branches import photo_hashes, query_vectors
 from adamroute.indexing.text_branch import TextMaterial
 from adamroute.progress import Progress
 
@@ -70,7 +70,7 @@ def gather(
 
     cache = config.out / "cache"
     short = [view for item in items for view in (*text_views(item), query_view(item))]
-    vectors, new_views = view_vectors(short, encoder, cache, progress)
+    vectors, new_views = query_vectors("views", short, encoder, cache, progress)
     views, asked = np.split(vectors.reshape(len(items), 3, -1), [2], axis=1)
     features, new_photos = photo_vectors(items, cache, progress)
     return Material(

@@ -20,7 +20,7 @@ from adamroute.catalogue.item_words import without_claim
 from adamroute.catalogue.shop import Item
 from adamroute.encoders.query_adapter import TEXT_RIDGE, QueryAdapter, WhitenedSpace
 from adamroute.encoders.seams import TextEncoder, Vectors
-from adamroute.indexing.branches import listing_vectors, view_vectors
+from adamroute.indexing.branches import listing_vectors, query_vectors
 from adamroute.progress import Progress
 from adamroute.retrieval.branch_index import BranchIndex
 
@@ -78,7 +78,7 @@ def gather_texts(
     said = [" ".join(claim) if claim else item.category or item.title or item.text
             for item, claim in zip(items, claims, strict=True)]  # fmt: skip
     views = [functional_view(item, number) for item in items for number in (0, 1)]
-    vectors, _ = view_vectors([*views, *said], encoder, cache, progress)
+    vectors, _ = query_vectors("requests", [*views, *said], encoder, cache, progress)
     functional, asked = np.split(vectors, [len(views)])
     count = len(items)
     return TextMaterial(
